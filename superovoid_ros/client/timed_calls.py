@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,9 +30,7 @@ SERVICES = {
     "many": (GetDistances, "get_distances", {"max_distance": MAX_DISTANCE}),
 }
 """For each kind of call: type of the service, its name, and fields of the request."""
-_COMPARED = 64  # number of last responses that are compared with those at rest
 _DISCOVERY = 60.0  # s
-_POLL = 0.05  # s
 
 
 class States(NamedTuple):
@@ -54,7 +53,7 @@ class Report:
     last: float = 0.0
     """Time of the last response (time.monotonic, s)."""
     problems: list[str] = field(default_factory=list)
-    """A line for each refusal, and for each of the last responses that differs from that at rest."""
+    """A line for each refusal, and for each request whose last answer has other distances than that at rest."""
     processor: float = 0.0
     """Processor time of the client, s."""
 
@@ -70,13 +69,10 @@ def _request(kind: str, states: States, chosen: list[int]) -> object:
     return service.Request(joint_positions=states.positions[chosen[0]].tolist(), base_poses=poses, **fields)
 
 
-def is_unlike(response: object, other: object) -> bool:
-    """Return whether responses to the same request have different pairs or distances."""
-    if not isinstance(response, GetDistances.Response):
-        return response.distances.pairs != other.distances.pairs
-    return any(
-        getattr(response, name) != getattr(other, name) for name in ("first", "bodies", "body_a", "body_b", "distance")
-    )
+def _distances_of(response: object) -> list[float]:
+    if isinstance(response, GetDistances.Response):
+        return list(response.distance)
+    return [pair.distance for pair in response.distances.pairs]
 
 
 class TimedCaller(Caller):
@@ -106,40 +102,39 @@ class TimedCaller(Caller):
         Calls are due every `interval` seconds; 0: each after the response to the previous one. A call
         without a response after `give_up` seconds is lost.
         """
-        client, requests, answers = self._calls[kind]
+        client, requests, at_rest = self._calls[kind]
         report, began = Report(), time.process_time()
-        kept: deque[tuple[int, object]] = deque(maxlen=_COMPARED)
-        waiting: dict[Future, tuple[int, float]] = {}
-        count = max(1, round((end - start) / interval)) if interval else math.inf
+        waiting: set[Future] = set()
+        last: dict[int, object] = {}
 
-        def receive(future: Future) -> None:
-            if future in waiting:
-                number, due = waiting.pop(future)
-                report.last = time.monotonic()
-                report.latencies[number] = report.last - due
-                response = future.result()
-                if response.success:
-                    kept.append((number % len(requests), response))
-                else:
-                    report.problems.append(f"{kind}: refused: {response.message}")
+        def receive(future: Future, number: int, due: float) -> None:
+            waiting.discard(future)
+            report.last, response = time.monotonic(), future.result()
+            report.latencies[number] = report.last - due
+            if response.success:
+                last[number % len(requests)] = response
+            else:
+                report.problems.append(f"{kind}: refused: {response.message}")
 
-        while True:
-            now, sent = time.monotonic(), len(report.latencies)
-            due = start + sent * interval if interval else max(start, now)
-            is_over = sent >= count or (not interval and now >= end)
-            if is_over and not waiting:
+        def wait_for_responses() -> None:
+            self.wait(lambda: not waiting, give_up)
+            for future in waiting:
+                client.remove_pending_request(future)
+            waiting.clear()
+
+        for number in range(max(1, round((end - start) / interval))) if interval else itertools.count():
+            due = start + number * interval if interval else max(start, time.monotonic())
+            if not interval and due >= end:
                 break
-            if due <= now and not is_over and (interval or not waiting):
-                future = client.call_async(requests[sent % len(requests)])
-                report.latencies.append(math.nan)
-                waiting[future] = sent, due
-                future.add_done_callback(receive)
-                continue
-            while waiting and now >= next(iter(waiting.values()))[1] + give_up:
-                client.remove_pending_request(future := next(iter(waiting)))
-                del waiting[future]
-            self.executor.spin_once(timeout_sec=min(due - now, _POLL) if due > now else _POLL)
+            self.turn(0.0)  # also if the client is late
+            self.wait(lambda: False, due - time.monotonic())
+            report.latencies.append(math.nan)
+            waiting.add(future := client.call_async(requests[number % len(requests)]))
+            future.add_done_callback(partial(receive, number=number, due=due))
+            if not interval:
+                wait_for_responses()
+        wait_for_responses()
         report.processor = time.process_time() - began
-        wrong = (number for number, response in kept if is_unlike(response, answers[number]))
-        report.problems += [f"{kind}: the answer to request {number} differs from that at rest" for number in wrong]
+        unlike = [i for i, response in last.items() if _distances_of(response) != _distances_of(at_rest[i])]
+        report.problems += [f"{kind}: the answer to request {i} differs from that at rest" for i in unlike]
         return report

@@ -18,18 +18,18 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
+from threading import BrokenBarrierError
 
 import numpy as np
 from rich.table import Table
 
-from superovoid.cli.interruption import INTERRUPTS
 from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient, ServiceUnavailableError
 from superovoid_ros.client.timed_calls import SERVICES, Report, States, TimedCaller
 from superovoid_ros.motions.grasp_sweep import read_sweep
 from superovoid_ros.resources import robot_documents
-from superovoid_ros.tools.process.child import NodeError, NodeProcess, end_with_parent, remapping_rules, wait_for
+from superovoid_ros.tools.process.child import PATIENCE, NodeProcess, late_error, remapping_rules, wait_for
 from superovoid_ros.tools.process.network import own_network
 
 GIVE_UP = 30.0  # s without a response, after which a call counts as lost
@@ -52,7 +52,7 @@ class Row(CsvRow):
     """Calls due per second, over all clients; inf: each client calls again as soon as it has a response."""
     calls: int
     errors: int
-    """Number of refusals, and of the last responses that differ from those to the same requests at rest."""
+    """Number of refusals, and of requests whose last answer has other distances than that at rest."""
     lost: int
     """Number of calls without a response."""
     throughput: float = column("replies_per_s")
@@ -113,38 +113,19 @@ def table(rows: Sequence[Row]) -> Table:
     return result
 
 
-def _client_process(connection: Connection, *arguments: object) -> None:
-    """Execute orders and send a report for each until the connection is closed."""
+def _begin_client(ready: Barrier, *arguments: object) -> None:
+    """Create the client of this process."""
+    global _client
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
-    end_with_parent(multiprocessing.parent_process().pid)
-    with TimedCaller(f"load_client_{os.getpid()}", *arguments) as caller:
-        # A full garbage collection stops the client for 100 ms, which would count as latency of the service.
-        gc.collect()
-        gc.freeze()
-        connection.send("ready")
-        try:
-            while True:
-                connection.send(caller.follow(*connection.recv()))
-        except EOFError:
-            pass
+    _client = TimedCaller(f"load_client_{os.getpid()}", *arguments)
+    # A full garbage collection stops the client for 100 ms, which would count as latency of the service.
+    gc.collect()
+    gc.freeze()
+    ready.wait()
 
 
-class _Client:
-    """A client process."""
-
-    def __init__(self, *arguments: object) -> None:
-        spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks of the middleware's threads
-        self.connection, theirs = spawn.Pipe()
-        self.process = spawn.Process(target=_client_process, args=(theirs, *arguments), daemon=True)
-        self.process.start()
-        theirs.close()
-
-    def close(self) -> None:
-        """Stop the process; kill it if it does not end in time."""
-        self.connection.close()
-        self.process.join(5.0)
-        self.process.kill()
-        self.process.join()
+def _follow(*order: object) -> Report:
+    return _client.follow(*order)
 
 
 def _is_ready(client: DistanceClient) -> bool:
@@ -158,8 +139,8 @@ def _is_ready(client: DistanceClient) -> bool:
 class ServiceLoad:
     """A distance service with both hands in a separate ROS domain, and client processes; a context manager.
 
-    `states_per_call` is the number of states in a call of the kind `many`. Raises `NodeError` if the node or a client
-    process ends.
+    `states_per_call` is the number of states in a call of the kind `many`. Raises `NodeError` if the node ends, or a
+    client is late.
     """
 
     def __init__(self, clients: int, states_per_call: int = 8) -> None:
@@ -172,12 +153,15 @@ class ServiceLoad:
             stack.callback(self._node.stop)
             with DistanceClient(service=service) as client:
                 wait_for(self._node, lambda: _is_ready(client), f"{service} did not answer", pause=0.0)
-            self._clients = []
-            for _ in range(clients):
-                self._clients.append(_Client(service, states, states_per_call))
-                stack.callback(self._clients[-1].close)
-            for client in self._clients:
-                self._receive(client)
+            spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks of the middleware's threads
+            ready = spawn.Barrier(clients + 1)
+            self._pool = stack.enter_context(
+                spawn.Pool(clients, _begin_client, (ready, service, states, states_per_call))
+            )
+            try:
+                ready.wait(PATIENCE)
+            except BrokenBarrierError:
+                raise late_error("a client did not get its first answers") from None
             self._undo = stack.pop_all()
 
     def __enter__(self) -> ServiceLoad:
@@ -186,26 +170,15 @@ class ServiceLoad:
     def __exit__(self, *_: object) -> None:
         self._undo.close()
 
-    def _receive(self, client: _Client) -> object:
-        """Return the next message of a client."""
-        while not client.connection.poll(0.1):
-            INTERRUPTS.check()
-            self._node.check()
-        try:
-            return client.connection.recv()
-        except (EOFError, ConnectionResetError) as error:
-            client.process.join()
-            process = client.process
-            raise NodeError(f"a client (process {process.pid}) ended with exit code {process.exitcode}") from error
-
     def measure(self, kind: str, clients: int, rate: float, duration: float) -> tuple[Row, list[str]]:
         """Let clients make `rate` calls per second for `duration` s; return the measurement and lines about errors."""
-        chosen, used = self._clients[:clients], self._node.processor_time()
+        used = self._node.processor_time()
         interval = 0.0 if math.isinf(rate) else clients / rate
         start = time.monotonic() + _LEAD
-        for number, client in enumerate(chosen):
-            first = start + number * interval / clients
-            client.connection.send((kind, first, first + duration, interval, GIVE_UP))
-        reports = [self._receive(client) for client in chosen]
+        firsts = [start + number * interval / clients for number in range(clients)]
+        # Each client process takes one order, since none begins before all have theirs.
+        orders = [(kind, first, first + duration, interval, GIVE_UP) for first in firsts]
+        reports = self._pool.starmap(_follow, orders, chunksize=1)
+        self._node.check()
         used = self._node.processor_time() - used
         return summary(kind, rate, start, reports, used), [line for report in reports for line in report.problems]

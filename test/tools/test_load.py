@@ -17,7 +17,7 @@ from superovoid_interfaces.msg import DistanceArray, PairDistance
 from superovoid_interfaces.srv import GetDistances, GetMinDistance
 
 from superovoid.cli import main
-from superovoid_ros.client.timed_calls import SERVICES, Report, TimedCaller, is_unlike
+from superovoid_ros.client.timed_calls import SERVICES, Report, TimedCaller
 from superovoid_ros.tools import service_load
 from superovoid_ros.tools.service_load import ServiceLoad, summary
 
@@ -80,25 +80,17 @@ def test_command_writes_what_it_measures(loopback_domain, tmp_path, capsys):
     assert all((row["errors"], row["lost"]) == ("0", "0") for row in rows)
 
 
-@pytest.mark.parametrize("kind", [GetMinDistance, GetDistances])
-def test_a_response_with_another_distance_differs(kind):
-    def respond(distance, seconds=0.0):
-        if kind is GetDistances:
-            return kind.Response(first=[0, 1], bodies=["a", "b"], distance=[distance], solve_time=seconds)
-        pairs = [PairDistance(body_a="a", body_b="b", distance=distance)]
-        return kind.Response(distances=DistanceArray(pairs=pairs, solve_time=seconds))
+@pytest.mark.parametrize(("distance", "problems"), [(0.1, 0), (0.2, 1), (math.nan, 1)])
+@pytest.mark.parametrize("is_many", [False, True])
+def test_an_answer_unlike_that_at_rest_is_a_problem(monkeypatch, is_many, distance, problems):
+    def respond(distance):
+        if is_many:
+            return GetDistances.Response(success=True, distance=[distance])
+        return GetMinDistance.Response(success=True, distances=DistanceArray(pairs=[PairDistance(distance=distance)]))
 
-    assert not is_unlike(respond(0.1, 1.0), respond(0.1))
-    assert is_unlike(respond(0.1), respond(0.2)) and is_unlike(respond(math.nan), respond(0.1))
-
-
-@pytest.mark.parametrize(("distance", "problems"), [(0.1, 0), (0.2, 1)])
-def test_an_answer_unlike_that_at_rest_is_a_problem(distance, problems):
-    at_rest, response = (GetMinDistance.Response(success=True) for _ in range(2))
-    at_rest.distances.pairs, response.distances.pairs = [PairDistance(distance=0.1)], [PairDistance(distance=distance)]
     call, caller = Future(), object.__new__(TimedCaller)
-    call.set_result(response)
-    caller._calls = {"near": (SimpleNamespace(call_async=lambda _: call), [None], [at_rest])}
+    monkeypatch.setattr(TimedCaller, "turn", lambda *_: call.set_result(respond(distance)))
+    caller._calls = {"near": (SimpleNamespace(call_async=lambda _: call), [None], [respond(0.1)])}
     assert len(caller.follow("near", 0.0, 0.0, 1.0, 1.0).problems) == problems
 
 
