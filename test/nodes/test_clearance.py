@@ -18,8 +18,6 @@ from superovoid_interfaces.msg import Clearance, ErrorCode
 
 from superovoid import Sphere
 from superovoid.robot import Robot
-from superovoid.robot.octomap import Octree
-from superovoid.robot.planning_scene import OCTOMAP, join_parts
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.distance_service.answers import topics as topics_module
 from superovoid_ros.nodes.distance_service.answers.approach import Approach
@@ -27,7 +25,6 @@ from superovoid_ros.nodes.distance_service.world.model import Model
 
 import arm
 import lifecycle
-from octrees import HALF, binary_stream
 from world import thing
 
 NAME = "/distance_service"
@@ -152,7 +149,7 @@ def test_no_pair_touches_before_the_bound():
     robot = panda.robot()
     model = Model(Planning(robot))
     selection = model.select((), ())
-    approach, query = Approach(model, selection), model.query(selection)
+    approach, query = Approach(model), model.query(selection)
     random = np.random.default_rng(7)
     low, high = np.array([robot.joint_limits[name] for name in robot.joint_names]).T
     for _ in range(200):
@@ -172,8 +169,8 @@ def test_a_joint_measured_beyond_its_limit_brings_contact_sooner():
     edit.add("post", [Sphere(0.05)], np.eye(4)[None], arm.at(0.62, 0.78, 0.0))
     model, velocities = Model(edit.commit()), np.array([1.0, 0.0])
     selection = model.select((), ())
-    approach, query = Approach(model, selection), model.query(selection)
-    for position in (np.array([0.0, 0.2]), np.array([0.0, 1.0]), np.array([0.0, 0.2])):
+    approach, query = Approach(model), model.query(selection)
+    for position in (np.array([0.0, 0.2]), np.array([0.0, 1.0])):
         result = query(position[None]).of_state(0)
         seconds = approach.seconds(result, position, velocities)
         assert seconds == pytest.approx(result.lower[0] / (position[1] + 0.05), rel=1e-9)
@@ -192,23 +189,8 @@ def test_the_closing_speed_is_the_derivative():
 
     result = query(position, base_poses=bases).of_state(0)
     state = SimpleNamespace(positions=position, base_poses=bases)
-    speed = Approach(model, selection).closing_speed(result, state, velocities)
+    speed = Approach(model).closing_speed(result, state, velocities)
     assert speed == pytest.approx((distance(-step) - distance(step)) / (2.0 * step), abs=1e-8)
-
-
-def test_one_box_of_an_octomap_bounds_the_speed_of_all():
-    robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
-    edit = Planning(robot).edit()
-    cells = {tuple(HALF + i for i in cell): True for cell in ((30, 0, 0), (31, 0, 0), (40, 0, 5))}
-    edit.set_octomap(Octree(binary_stream(cells), 0.1, binary=True), np.eye(4), most=100)
-    model = Model(edit.commit())
-    selection = model.select(("hand",), (OCTOMAP,))
-    queries = model.closest_queries(selection)
-    found = [query(np.array([[1.0, 0.0]]), base_poses={"ball": BALL}).of_state(0) for query in queries]
-    result = join_parts(found)
-    assert len(result) == 1
-    seconds = Approach(model, selection).seconds(result, np.array([1.0, 0.0]), np.array([0.5, 0.0]))
-    assert seconds == pytest.approx((3.0 - 1.55) / 0.5, rel=1e-6)
 
 
 # --- the time that publishing takes ---

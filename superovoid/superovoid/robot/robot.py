@@ -10,7 +10,7 @@ Units: metres, radians.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -588,15 +588,27 @@ class Robot:
             mimic its joint. Infinite if a prismatic joint with an infinite range lies between a revolute joint and a
             body.
         """
-        spheres = [body.shape.bounding_sphere() for body in bodies]
-        centres = zip(bodies, spheres, strict=True)
-        reach = np.array([np.linalg.norm(_apply(body.link_from_body, sphere.centre)) for body, sphere in centres])
-        reach = reach + [sphere.radius for sphere in spheres]
-        levers, moved = self._kinematics.levers(
-            self._moving_links(bodies), reach, {**self.joint_limits, **(ranges or {})}
-        )
-        a, b = np.asarray(pairs).reshape(-1, 2).T
-        return self._kinematics.by_joint(np.where(moved[b], 0.0, levers[a]) + np.where(moved[a], 0.0, levers[b]))
+        return self.relative_speed_bounds(bodies, ranges)(pairs)
+
+    def relative_speed_bounds(
+        self, bodies: Sequence[Body], ranges: Mapping[str, tuple[float, float]] | None = None
+    ) -> Callable[[ArrayLike], FloatArray]:
+        """Return the function from pairs to their bounds, for several calls of `relative_speeds` with the same bodies.
+
+        Parameters
+        ----------
+        bodies, ranges
+            As for `relative_speeds`.
+        """
+        links = self._moving_links(bodies)
+        reach = np.array([_reach(one) if link != self.root else 0.0 for one, link in zip(bodies, links, strict=True)])
+        levers, moved = self._kinematics.levers(links, reach, {**self.joint_limits, **(ranges or {})})
+
+        def bounds(pairs: ArrayLike) -> FloatArray:
+            a, b = np.asarray(pairs).reshape(-1, 2).T
+            return self._kinematics.by_joint(np.where(moved[b], 0.0, levers[a]) + np.where(moved[a], 0.0, levers[b]))
+
+        return bounds
 
     def links_of(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the links for a list of link and group names, in the order of the URDF, without duplicates.
@@ -800,6 +812,12 @@ class Robot:
     def _check_link(self, link: str) -> None:
         if link not in self.links:
             raise ValueError(f"'{link}' is not a link of '{self.name}' (links: {', '.join(self.links)})")
+
+
+def _reach(body: Body) -> float:
+    """Return the radius of a ball around the link's origin that contains a body, m."""
+    sphere = body.shape.bounding_sphere()
+    return float(np.linalg.norm(_apply(body.link_from_body, sphere.centre))) + sphere.radius
 
 
 def _pairs_of_rows(wanted: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:

@@ -340,7 +340,7 @@ class Topics(Part):
             notes.append(str(error))
         else:
             if self._approach is None:
-                self._approach = Approach(model, selection)
+                self._approach = Approach(model)
             message.time_to_contact = self._approach.seconds(result, state.positions[0], velocities)
             if closest.differentiable[0]:
                 message.closing_speed = self._approach.closing_speed(closest, state, velocities)
