@@ -20,7 +20,7 @@ from std_msgs.msg import Header
 
 from superovoid.robot import Robot
 from superovoid_ros.nodes.common.conversions import from_pose
-from superovoid_ros.nodes.distance_service.answers.motion_plans import joint_ranges
+from superovoid_ros.nodes.distance_service.answers.motion_goals import joint_ranges
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes

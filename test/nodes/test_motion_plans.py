@@ -259,7 +259,7 @@ UNTURNED = PoseStamped(pose=Pose(orientation=Quaternion(w=0.0)))
         (inverse, tip(LEFT), {"pose_stamped": UNKNOWN}, Code.INVALID_GOAL_CONSTRAINTS, "finite"),
         (inverse, tip(LEFT), {"pose_stamped": UNTURNED}, Code.INVALID_GOAL_CONSTRAINTS, "not 0"),
         (inverse, tip(LEFT), {"pose_stamped": FAR}, Code.INVALID_GOAL_CONSTRAINTS, "1e+200"),
-        (inverse, tip(LEFT), poses(51), Code.INVALID_GOAL_CONSTRAINTS, "51 poses, at most 50"),
+        (inverse, tip(LEFT), poses(51), Code.INVALID_GOAL_CONSTRAINTS, "51 poses, expected 1 to 50"),
         (inverse, tip(LEFT), poses(2, links=1), Code.INVALID_LINK_NAME, "1 links, 2 poses"),
     ],
 )

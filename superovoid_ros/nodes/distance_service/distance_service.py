@@ -132,13 +132,11 @@ class DistanceService(LifecycleNode):
         common = self.common, self.current, measurements
         parts = [ValidityServices(*common)]
         if self.common.parameter("planning"):
-            from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
-            from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
             from superovoid_ros.nodes.distance_service.answers.motions import MotionActions
+            from superovoid_ros.nodes.distance_service.answers.planning_services import PlanningServices
 
-            plans = PlanningServices(*common)
-            kinematics = KinematicsServices(*common, lambda: world.urdf)
-            parts += [kinematics, plans, MotionActions(*common, plans)]
+            plans = PlanningServices(*common, lambda: world.urdf)
+            parts += [plans, MotionActions(*common, plans)]
         return parts
 
     def report_failure(self, what: str, error: Exception) -> None:

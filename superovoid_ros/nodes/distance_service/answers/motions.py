@@ -3,7 +3,7 @@
 
 """Actions `move_action` and `execute_trajectory`, with the names, types and codes of move_group's.
 
-    goal -> plan or trajectory, proved (`motion_plans.py`) -> goals of the controllers (`controllers.py`) -> results
+    goal -> plan (`planning_services.py`) -> trajectory, proved -> goals of controllers (`controllers.py`) -> results
 
 Controllers follow one motion at a time. A new goal that moves the robot stops the previous motion and waits for its
 end.
@@ -50,7 +50,7 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
     shares_of,
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, success
-from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
+from superovoid_ros.nodes.distance_service.answers.planning_services import PlanningServices
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, ProvedMotion, Searches, motion_of
 from superovoid_ros.nodes.distance_service.jobs import Kind
@@ -261,7 +261,7 @@ class MotionActions(Searches):
             if not options.plan_only:
                 self._begin_where_measured(goal.request)
             motion.tell("PLANNING")
-            answer, motion.proof = await self._plans.plan(goal.request, motion.stop)
+            answer = await self._plans.plan(goal.request, motion.stop)
             result.planning_time = answer.planning_time
             motion.require()
             result.trajectory_start, result.planned_trajectory = answer.trajectory_start, answer.trajectory
@@ -342,23 +342,17 @@ class MotionActions(Searches):
             words = "trajectory: header.stamp: must be 0, since the motion begins when it is executed"
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
         given = read_trajectory(joints)
-        proof = motion.proof = motion.proof or motion_of(given, self.state_of(RobotState(is_diff=True)))
-        robot = proof.state.robot
+        proof = motion.proof = motion_of(given, self.state_of(RobotState(is_diff=True)))
         self._check_start(given)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
-        goals = shares_of(joints, controllers, robot.mimic)
+        goals = shares_of(joints, controllers, proof.state.robot.mimic)
         check_grippers(proof.trajectory, [one for one, _ in goals])
         for one, _ in goals:
             if not self._clients[one].server_is_ready():
                 raise CodedError(_FAILED, f"controller '{one.name}': its action has no server")
-        first = given.points(slice(1))
-
-        def refutation(now: RequestedState) -> str:
-            # A plan begins at the state of its request, from which the robot may have moved.
-            return proof.refutation(now) or motion_of(first, now).refutation(now)
-
-        words, motion.proved, _ = await self.prove(refutation, proof)
+        # The robot may have moved since its state was looked up.
+        words, motion.proved, _ = await self.prove(lambda now: motion_of(given, now).refutation(now), proof)
         if words:
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
         motion.require()

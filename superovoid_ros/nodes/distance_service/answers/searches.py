@@ -37,7 +37,6 @@ INVALIDATED = MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
 _REACH = 1.0  # m, radius around a frame's origin that contains whatever refers to the frame
 _MEASURED_BEYOND, _BEYOND_LIMIT = 0.01, 1e-6  # rad or m
 _FOLLOWING = 1e-6  # rad or m, largest error of a mimic joint in a trajectory
-Ranges = Mapping[str, tuple[float, float]]
 
 
 def motion_between(
@@ -54,7 +53,7 @@ class ProvedMotion:
     """A motion, and the conditions for which it is proved in a world that may change; also a state, without times."""
 
     trajectory: Trajectory
-    ranges: Ranges
+    ranges: Mapping[str, tuple[float, float]]
     """Ranges of joints along the motion; each joint without finite limits has one."""
     state: RequestedState
     """State of the request, completed by the measured state."""
@@ -271,18 +270,6 @@ def has_changed(before: RequestedState, now: RequestedState, moved: Collection[s
 def planner_of(state: RequestedState, group: Group) -> GroupPlanner:
     """Return a planner for a group, starting from the state of a request."""
     return GroupPlanner(state.planning, group.name, positions=state.positions, base_poses=state.base_poses)
-
-
-def link_of(state: RequestedState, name: str, group: Group | None = None) -> str:
-    """Return the link that a request names, or the tip of a group if the name is empty; raise `CodedError` if none."""
-    links, words = state.robot.links, ""
-    if not name and group is not None:
-        name = group.tip or ""
-        words = "" if name else f"group '{group.name}' has no tip: the request must name a link"
-    if name not in links:
-        words = words or f"link '{name}' does not exist; links: {listing(links)}"
-        raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, words)
-    return name
 
 
 def state_message(state: RequestedState, stamp: Time) -> RobotState:
