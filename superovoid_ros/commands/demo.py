@@ -66,13 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
         from superovoid_ros.tools.demo.walk import run_sweep
     except ModuleNotFoundError as error:
         raise needs_ros(error) from None
-    from superovoid.output import output_folder, progress
+    from superovoid.output import output_folder, progress, write_csv
     from superovoid_ros.motions.replays import REPLAYS
     from superovoid_ros.tools.demo import report
 
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
     replay = REPLAYS[arguments.motion]
-    representation = arguments.representation or "mixed"
     folder = output_folder(arguments.output)
     with progress() as bar:
         task = bar.add_task("starting nodes", total=None)
@@ -85,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             frames,
             *replay.links,
             motion=arguments.motion,
-            representation=representation,
+            representation=arguments.representation or "mixed",
             on_row=on_row,
         )
     least = min(rows, key=lambda row: row.distance)
@@ -99,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     for table in report.tables(rows, replay):
         REPORT.table(table)
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
-    report.write_csv(rows, csv_path, report.RunSettings(arguments.motion, representation, *replay.links))
+    write_csv(csv_path, rows)
     report.plot(rows, plot_path, replay)
     REPORT.files([csv_path, plot_path])
     return view.serve_recording(csv_path) if arguments.view else 0

@@ -1,40 +1,47 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Results of the demo: printed tables, a CSV file and a plot."""
+"""Results of the demo: rows of a CSV file, printed tables and a plot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from rich.table import Table
 
-from superovoid.output import write_lines
+from superovoid.output import CsvRow, column, heading
 from superovoid.viewing.palette import BLACK, BLUE, RED
 from superovoid_ros.motions.replays import Replay
 
 
-@dataclass(frozen=True)
-class SweepRow:
-    """Results for one frame, with the closest pair of bodies; times in s, distances in m."""
+@dataclass(frozen=True, kw_only=True)
+class SweepRow(CsvRow):
+    """Settings and results for one frame, with the closest pair of bodies."""
 
+    motion: str
+    """One of `superovoid_ros.motions.replays.REPLAYS`; `superovoid view` uses the settings to show the motion."""
+    representation: str
+    """Contact geometry of the hands."""
+    links_a: str
+    """Links and groups on one side of the pairs, separated by spaces."""
+    links_b: str
     frame: int
     pairs: int
-    past_sphere: int
-    past_obb: int
-    solved: int
+    culled_by_spheres: int
+    culled_by_boxes: int
+    solved_for_penetration: int
     intersecting: int
-    unproven: int
-    distance: float
+    answers_not_proved: int
+    distance: float = column("distance_m")
     body_a: str
     body_b: str
-    distance_solve_time: float
-    distance_service_time: float
-    penetration_solve_time: float
-    penetration_service_time: float
+    distance_solve_time: float = column("get_min_distance_query_s")
+    distance_service_time: float = column("get_min_distance_round_trip_s")
+    penetration_solve_time: float = column("get_penetration_query_s")
+    penetration_service_time: float = column("get_penetration_round_trip_s")
 
 
 def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
@@ -51,16 +58,12 @@ def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
     -------
     tuple of rich.table.Table
     """
-    names = ("pairs", "past_sphere", "past_obb", "solved", "intersecting", "unproven")
-    pairs, past_sphere, past_obb, solved, intersecting, unproven = (
-        sum(getattr(row, name) for row in rows) for name in names
-    )
     touching = [row for row in rows if row.intersecting]
     distances = np.array([row.distance for row in rows])
     counts = Table(title=replay.title, title_justify="left")
     counts.add_column("")
     counts.add_column("here", justify="right")
-    whole = pairs == replay.pairs  # otherwise the published counts do not apply
+    whole = sum(row.pairs for row in rows) == replay.pairs  # otherwise the published counts do not apply
     if whole:
         counts.add_column("published", justify="right")
 
@@ -75,18 +78,15 @@ def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
         return f"{row.frame} ({row.body_a}, {row.body_b})" if row else "none"
 
     line("frames", len(rows))
-    line("pairs", pairs)
-    line("culled by spheres", pairs - past_sphere)
-    line("culled by boxes", past_sphere - past_obb)
-    line("solved for penetration", solved)
-    line("intersecting", intersecting)
+    for name in ("pairs", "culled_by_spheres", "culled_by_boxes", "solved_for_penetration", "intersecting"):
+        line(heading(name), sum(getattr(row, name) for row in rows))
     line("first contact, frame", contact(0))
     line("last contact, frame", contact(-1))
     gaps = distances[distances >= 0.0]
     gap = f"{1e3 * gaps.min():.3f} mm" if len(gaps) else "none"
     line("smallest gap before or after contact", gap)
     line("deepest penetration", f"{1e3 * abs(distances.min(initial=0.0)):.3f} mm")
-    line("answers not proved", unproven)
+    line("answers not proved", sum(row.answers_not_proved for row in rows))
 
     times = Table(title="Time per call, ms", title_justify="left")
     for name in ("", "median", "p99"):
@@ -100,50 +100,6 @@ def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
         values = 1e3 * np.array([getattr(row, field) for row in rows])
         times.add_row(name, f"{np.median(values):.3f}", f"{np.quantile(values, 0.99):.3f}")
     return counts, times
-
-
-COLUMNS: dict[str, Callable[[SweepRow], object]] = {
-    "frame": lambda row: row.frame,
-    "pairs": lambda row: row.pairs,
-    "culled_by_spheres": lambda row: row.pairs - row.past_sphere,
-    "culled_by_boxes": lambda row: row.past_sphere - row.past_obb,
-    "solved_for_penetration": lambda row: row.solved,
-    "intersecting": lambda row: row.intersecting,
-    "answers_not_proved": lambda row: row.unproven,
-    "distance_m": lambda row: row.distance,
-    "body_a": lambda row: row.body_a,
-    "body_b": lambda row: row.body_b,
-    "get_min_distance_query_s": lambda row: row.distance_solve_time,
-    "get_min_distance_round_trip_s": lambda row: row.distance_service_time,
-    "get_penetration_query_s": lambda row: row.penetration_solve_time,
-    "get_penetration_round_trip_s": lambda row: row.penetration_service_time,
-}
-"""Columns of the CSV file, named as in the printed tables; those of `RunSettings` come first."""
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """Settings of a run, repeated in each line of the CSV file: `superovoid view` uses them to show the motion."""
-
-    motion: str
-    """One of `superovoid_ros.motions.replays.REPLAYS`."""
-    representation: str
-    """Contact geometry of the hands."""
-    links_a: Sequence[str]
-    """Links and groups on one side of the pairs."""
-    links_b: Sequence[str]
-
-
-def write_csv(rows: Sequence[SweepRow], path: Path, walked: RunSettings) -> None:
-    """Write the results as CSV, one line for each frame."""
-    about = {
-        "motion": walked.motion,
-        "representation": walked.representation,
-        "links_a": " ".join(walked.links_a),
-        "links_b": " ".join(walked.links_b),
-    }
-    lines = ([*about.values(), *(value(row) for value in COLUMNS.values())] for row in rows)
-    write_lines(path, [*about, *COLUMNS], lines)
 
 
 def plot(rows: Sequence[SweepRow], path: Path, replay: Replay) -> None:

@@ -10,7 +10,7 @@ frame. So every row of the table belongs to exactly one frame, however slow the 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from superovoid.cli.interruption import INTERRUPTS
@@ -56,8 +56,8 @@ class _Client(SweepClient):
             raise NodeError(f"play_frame: {response.message}")
         return response
 
-    def row(self, frame: int, links_a: Sequence[str], links_b: Sequence[str]) -> SweepRow:
-        """Play a frame, query both services and return the results."""
+    def row(self, frame: int, links_a: Sequence[str], links_b: Sequence[str], settings: Mapping[str, str]) -> SweepRow:
+        """Play a frame, query both services and return the results, with the other settings of the run."""
         stamp, links = self.play(frame).stamp, {"links_a": list(links_a), "links_b": list(links_b)}
         played = began = time.monotonic()
         while True:
@@ -83,13 +83,16 @@ class _Client(SweepClient):
         pair = nearest.distances.pairs[0]
         counts = deep.distances
         return SweepRow(
+            **settings,
+            links_a=" ".join(links_a),
+            links_b=" ".join(links_b),
             frame=frame,
             pairs=counts.pairs_considered,
-            past_sphere=counts.past_sphere,
-            past_obb=counts.past_obb,
-            solved=counts.solved,
+            culled_by_spheres=counts.pairs_considered - counts.past_sphere,
+            culled_by_boxes=counts.past_sphere - counts.past_obb,
+            solved_for_penetration=counts.solved,
             intersecting=counts.intersecting,
-            unproven=nearest.distances.unproven + counts.unproven,
+            answers_not_proved=nearest.distances.unproven + counts.unproven,
             distance=pair.distance,
             body_a=pair.body_a,
             body_b=pair.body_b,
@@ -149,8 +152,8 @@ def run_sweep(
         client.wait_for_services(processes)
         if frames is None:
             frames = range(client.play(0).frames)
-        rows = []
+        rows, settings = [], {"motion": motion, "representation": representation}
         for frame in frames:
-            rows.append(client.row(frame, links_a, links_b))
+            rows.append(client.row(frame, links_a, links_b, settings))
             on_row(rows[-1], len(frames))
         return rows
