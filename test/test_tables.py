@@ -31,7 +31,7 @@ UNITLESS = re.compile(r"\w+_of_size|flags?|seed")
 def row_kinds():
     for module in pkgutil.walk_packages(superovoid_papers.__path__, "superovoid_papers."):
         importlib.import_module(module.name)
-    for module in ("demo.report", "service_load"):
+    for module in ("replay_report", "service_load"):
         importlib.import_module(f"superovoid_ros.tools.{module}")
     found = [kind for kind in CsvRow.__subclasses__() if kind.__module__.startswith("superovoid")]
     return sorted(found, key=lambda kind: (kind.__module__, kind.__name__))

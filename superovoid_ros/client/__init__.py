@@ -114,7 +114,7 @@ class DistanceClient:
         self._world_id: int | None = None  # the world of the node to which objects were applied
         with ExitStack() as undo:
             if node is None:
-                own = Caller("distance_client", global_arguments=False)
+                own = Caller("distance_client")
                 undo.callback(own.close)
                 own.spin_aside()
                 node = own.node

@@ -29,12 +29,8 @@ class Caller:
 
     Parameters
     ----------
-    name, namespace
-        Name and namespace of the node.
-    look
-        Called at each turn; an exception raised by it ends the wait, for instance if a process has ended.
-    global_arguments
-        If true, the command line of this process applies to this node too.
+    name
+        Name of the node; the command line of this process does not apply to it.
 
     Attributes
     ----------
@@ -43,15 +39,7 @@ class Caller:
     executor : SingleThreadedExecutor
     """
 
-    def __init__(
-        self,
-        name: str,
-        namespace: str = "",
-        look: Callable[[], None] = lambda: None,
-        *,
-        global_arguments: bool = True,
-    ) -> None:
-        self._look = look
+    def __init__(self, name: str) -> None:
         self._clients: dict[str, Client] = {}
         self._heard: set[Client] = set()
         self._thread: threading.Thread | None = None
@@ -59,9 +47,7 @@ class Caller:
         make_room()
         self.context.init()
         try:
-            self.node = Node(
-                name, context=self.context, namespace=namespace or None, use_global_arguments=global_arguments
-            )
+            self.node = Node(name, context=self.context, use_global_arguments=False)
         except BaseException:
             self.context.try_shutdown()
             raise
@@ -97,7 +83,6 @@ class Caller:
 
     def turn(self, seconds: float = _TURN) -> None:
         """Run the callbacks that are due, or wait up to `seconds` for one."""
-        self._look()
         self.executor.spin_once(timeout_sec=seconds)
 
     def wait(self, condition: Callable[[], bool], timeout: float = math.inf) -> bool:

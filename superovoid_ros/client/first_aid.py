@@ -53,7 +53,7 @@ def check_service(service: str, timeout: float) -> list[Check]:
     list of Check
         In the order in which a user should fix them. If the node is configured, the last one is an answer of the node.
     """
-    with Caller("superovoid_node_check", global_arguments=False) as caller:
+    with Caller("superovoid_node_check") as caller:
         diagnostics: dict[str, DiagnosticStatus] = {}
         arrived, prefix = threading.Event(), f"{service.lstrip('/')}: "
 

@@ -17,12 +17,10 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid.viewing.meanings import COLOURS, Meaning
 from superovoid.viewing.picture import TriangleBody, Triangles
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.common.mistakes import InputError, shorten
+from superovoid_ros.nodes.common.mistakes import shorten
 
 FloatArray = NDArray[np.float64]
 
-_MOST_BODIES, _MOST_FRAMES = 20_000, 20_000
-_FARTHEST = 1e9  # m, largest coordinate of a corner: a page draws in single precision
 _CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _CUBE_FACES = np.array(
     [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4),
@@ -60,7 +58,7 @@ class MarkerBodies:
     """Monotonic time of the last new, changed or deleted body, s."""
 
     def take_markers(self, message: MarkerArray) -> None:
-        """Process a message; raise `InputError` if a body in it is invalid."""
+        """Process a message; raise `InputError` if the pose of a body is invalid."""
         for marker in message.markers:
             if marker.action == Marker.DELETEALL:
                 self.bodies.clear()
@@ -80,8 +78,6 @@ class MarkerBodies:
         link = marker.header.frame_id.removeprefix(self.prefix)
         name, owner, kind, *_ = [*(marker.text or f"body {marker.id}").split("\n"), "", ""]
         known = self.bodies.get(marker.id)
-        if known is None and len(self.bodies) >= _MOST_BODIES:
-            raise InputError(f"more than {_MOST_BODIES} bodies")
         points = np.array([(point.x, point.y, point.z) for point in marker.points]).reshape(-1, 3)
         if marker.type == Marker.CUBE_LIST:
             corners = (points[:, None] + marker.scale.x * _CUBE).reshape(-1, 3)
@@ -89,8 +85,6 @@ class MarkerBodies:
         else:
             corners, faces = np.unique(points, axis=0, return_inverse=True)
             faces = faces.reshape(-1)[: len(points) // 3 * 3].reshape(-1, 3)
-        if not (np.abs(corners) < _FARTHEST).all():
-            raise InputError(f"body '{shorten(name, 80)}' has a corner that is not within {_FARTHEST:g} m")
         pose = from_pose(marker.pose, f"body '{shorten(name, 80)}'")
         shape, old = Triangles(corners, faces), None if known is None else known.body
         if old is not None and np.array_equal(corners, old.shape.vertices) and np.array_equal(faces, old.shape.faces):
@@ -105,7 +99,7 @@ class MarkerBodies:
         for one in message.transforms:
             frame = one.child_frame_id
             link = frame.removeprefix(self.prefix)
-            if link != frame and (link in self.frames or len(self.frames) < _MOST_FRAMES):
+            if link != frame:
                 self.frames[link] = one.header.frame_id, from_transform(one.transform, shorten(frame, 80))
 
     def has_all_frames(self) -> bool:

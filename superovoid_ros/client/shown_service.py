@@ -84,7 +84,7 @@ class ShownService:
         self._values: dict[str, object] = {}
         self._calls: dict[Client, tuple[Future, float]] = {}
         self._news: list[Callable[[], None]] = []
-        self._caller = Caller("superovoid_view", global_arguments=False)
+        self._caller = Caller("superovoid_view")
         try:
             self._open(service)
         except BaseException:

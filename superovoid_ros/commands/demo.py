@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid demo`: play a motion through the services of two nodes."""
+"""`superovoid demo`: distances along a motion, from a distance service."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "demo",
         help="replay the two-hands grasp sweep, or a bite, through the ROS 2 services",
-        description="Start the distance service and the sweep player, query the distances of each frame, and "
-        "write a CSV file and a plot. The nodes use a separate ROS domain, on this machine only.",
+        description="Start the distance service, query the distances in all frames of a motion, and write a CSV file "
+        "and a plot. The node uses a separate ROS domain, on this machine only.",
         example="superovoid demo --frames 20:60 --view",
     )
     option_values.add_output(command, "superovoid_demo")
@@ -63,30 +63,19 @@ def run(arguments: argparse.Namespace) -> int:
     # Only this command needs ROS 2. Its wheels may restart Python once to set the library path, so import them before
     # any output.
     try:
-        from superovoid_ros.tools.demo.walk import run_sweep
+        from superovoid_ros.tools import replay_report
     except ModuleNotFoundError as error:
         raise needs_ros(error) from None
     from superovoid.output import output_folder, progress, write_csv
     from superovoid_ros.motions.replays import REPLAYS
-    from superovoid_ros.tools.demo import report
 
-    frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
     replay = REPLAYS[arguments.motion]
+    first, last = arguments.frames or (0, replay.frames() - 1)
     folder = output_folder(arguments.output)
     with progress() as bar:
-        task = bar.add_task("starting nodes", total=None)
-
-        def on_row(row: report.SweepRow, total: int) -> None:
-            text = f"{row.distance * 1e3:8.2f} mm, {row.intersecting:2d} in contact"
-            bar.update(task, completed=None, advance=1, total=total, description=text)
-
-        rows = run_sweep(
-            frames,
-            *replay.links,
-            motion=arguments.motion,
-            representation=arguments.representation or "mixed",
-            on_row=on_row,
-        )
+        bar.add_task(f"{last - first + 1} frames", total=None)
+        frames = range(first, last + 1)
+        rows = replay_report.replay_rows(arguments.motion, frames, arguments.representation or "mixed")
     least = min(rows, key=lambda row: row.distance)
     touching = sum(row.intersecting > 0 for row in rows)
     REPORT.verdict(
@@ -95,10 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
         minimum_distance_m=least.distance,
         frames_with_contact=touching,
     )
-    for table in report.tables(rows, replay):
-        REPORT.table(table)
+    REPORT.table(replay_report.table(rows, replay))
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
     write_csv(csv_path, rows)
-    report.plot(rows, plot_path, replay)
+    replay_report.plot(rows, plot_path, replay)
     REPORT.files([csv_path, plot_path])
     return view.serve_recording(csv_path) if arguments.view else 0

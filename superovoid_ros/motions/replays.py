@@ -30,8 +30,6 @@ class Replay:
     """File in ``config/`` that `kind` reads."""
     links: tuple[tuple[str, ...], tuple[str, ...]]
     """Links or groups on either side of the queried pairs."""
-    pairs: int
-    """Number of these pairs over all frames; published counts apply only to them."""
     subject: str
     """Description of the bodies in the closest pair."""
     view: str
@@ -55,7 +53,7 @@ class Replay:
 
 
 # Published with the sweep, for superovoids fitted without regard to convexity; this package's fits are convex.
-_HANDS = {"pairs": 94374, "intersecting": 1541, "first contact, frame": 30, "last contact, frame": 204}
+_HANDS = {"intersecting": 1541, "first contact, frame": 30, "last contact, frame": 204}
 _FINGERS = (("left_fingers",), ("right_fingers",))
 # Published in the paper about the bite.
 _BITE = {"frames": 181, "first contact, frame": 47, "last contact, frame": 111}
@@ -63,15 +61,15 @@ _BITE = {"frames": 181, "first contact, frame": 47, "last contact, frame": 111}
 REPLAYS = {
     "hands": Replay(
         "Two-hands grasp sweep", "grasp_sweep", "icub_hands", GraspSweep, "grasp_sweep.yaml", _FINGERS,
-        94374, "finger links", "grasp_sweep", published=_HANDS,
+        "finger links", "grasp_sweep", published=_HANDS,
     ),
     "arms": Replay(
         "Two-hands grasp sweep by the arms", "grasp_sweep", "icub_upper_body", GraspSweep, "grasp_sweep.yaml", _FINGERS,
-        94374, "finger links", "grasp_sweep_arms", by_arms=True, published=_HANDS,
+        "finger links", "grasp_sweep_arms", by_arms=True, published=_HANDS,
     ),
     "bite": Replay(
         "Dental bite", "dental_bite", dental_bite.ROBOT, DentalBite, dental_bite.FILE,
-        ((dental_bite.LOWER,), (dental_bite.UPPER,)), 11584, "surfaces", "dental_bite", published=_BITE,
+        ((dental_bite.LOWER,), (dental_bite.UPPER,)), "surfaces", "dental_bite", published=_BITE,
     ),
 }  # fmt: skip
 """Motions by name, as in the parameter `motion` of sweep_player."""

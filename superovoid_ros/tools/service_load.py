@@ -25,19 +25,15 @@ import numpy as np
 from rich.table import Table
 
 from superovoid.output import CsvRow, cell, column
-from superovoid_ros.client import DistanceClient, ServiceUnavailableError
 from superovoid_ros.client.timed_calls import SERVICES, Report, States, TimedCaller
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.resources import robot_documents
-from superovoid_ros.tools.process.child import PATIENCE, NodeProcess, late_error, remapping_rules, wait_for
-from superovoid_ros.tools.process.network import own_network
+from superovoid_ros.tools.process.child import PATIENCE, late_error
+from superovoid_ros.tools.process.service import distance_service
 
 GIVE_UP = 30.0  # s without a response, after which a call counts as lost
 _GROUPS = "left_fingers", "right_fingers"
 _STATES = 64
-_MODULE = "superovoid_ros.nodes.distance_service"
 _JOINT_NOISE = 0.1  # rad
-_LOOK = 0.5  # s between two checks whether the starting node works
 _LEAD = 0.2  # s between an order and its first call, so that all clients receive the order in time
 
 
@@ -128,14 +124,6 @@ def _follow(*order: object) -> Report:
     return _client.follow(*order)
 
 
-def _is_ready(client: DistanceClient) -> bool:
-    try:
-        client.wait(_LOOK, ready=True)
-    except ServiceUnavailableError:
-        return False
-    return True
-
-
 class ServiceLoad:
     """A distance service with both hands in a separate ROS domain, and client processes; a context manager.
 
@@ -144,19 +132,12 @@ class ServiceLoad:
     """
 
     def __init__(self, clients: int, states_per_call: int = 8) -> None:
-        states = sweep_states()
         with ExitStack() as stack:
-            namespace = stack.enter_context(own_network("load"))
-            service, (urdf, srdf) = f"{namespace}/distance_service", robot_documents("icub_hands")
-            parameters = {"rate": 0.0, "robot_description": urdf, "robot_description_semantic": srdf}
-            self._node = NodeProcess(_MODULE, parameters, remapping_rules(namespace))
-            stack.callback(self._node.stop)
-            with DistanceClient(service=service) as client:
-                wait_for(self._node, lambda: _is_ready(client), f"{service} did not answer", pause=0.0)
+            self._node, name, _ = stack.enter_context(distance_service("load", "icub_hands"))
             spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks of the middleware's threads
             ready = spawn.Barrier(clients + 1)
             self._pool = stack.enter_context(
-                spawn.Pool(clients, _begin_client, (ready, service, states, states_per_call))
+                spawn.Pool(clients, _begin_client, (ready, name, sweep_states(), states_per_call))
             )
             try:
                 ready.wait(PATIENCE)

@@ -189,13 +189,15 @@ class Client(SceneClient):
     """A node in the test's process: publishes a robot's state, calls services, collects messages."""
 
     def __init__(self, nodes: list[TestedNode]) -> None:
-        def look() -> None:
-            for node in nodes:
-                if node.is_tested:
-                    node.check()
+        super().__init__("test_client")
+        self._nodes, self._publishers = nodes, {}
 
-        super().__init__("test_client", look=look)
-        self._publishers: dict[str, object] = {}
+    def turn(self, *seconds: float) -> None:
+        """Check the processes of the nodes, then handle messages."""
+        for node in self._nodes:
+            if node.is_tested:
+                node.check()
+        super().turn(*seconds)
 
     def publisher(self, kind: type, topic: str, qos: QoSProfile | int = 10) -> object:
         """Return the publisher of a topic after it has a subscriber."""

@@ -123,8 +123,8 @@ def test_a_bad_file_is_an_error_with_its_name(tmp_path):
     assert "bite.yaml" in str(error.value)
 
 
-@pytest.mark.parametrize("name", REPLAYS)
-def test_every_motion_has_its_files_and_its_stated_number_of_pairs(name):
+@pytest.mark.parametrize(("name", "pairs"), [("hands", 94374), ("arms", 94374), ("bite", 11584)])
+def test_every_motion_has_its_files_and_the_published_number_of_pairs(name, pairs):
     replay, share = REPLAYS[name], share_directory()
     srdf = share / "config" / f"{replay.robot}.srdf"
     robot = Robot.from_urdf(
@@ -132,4 +132,4 @@ def test_every_motion_has_its_files_and_its_stated_number_of_pairs(name):
         srdf=srdf.read_text(encoding="utf-8") if srdf.is_file() else None,
     )
     motion = replay.kind.from_file(share / "config" / replay.config)
-    assert len(motion) * len(robot.body_pairs(*replay.links)) == replay.pairs
+    assert len(motion) * len(robot.body_pairs(*replay.links)) == pairs

@@ -9,13 +9,14 @@ import re
 import numpy as np
 import pytest
 
+from superovoid import output
 from superovoid.viewing.meanings import Meaning
 from superovoid.viewing.recording import ReplayModel, track_of
 from superovoid.viewing.recording_files import RecordingError, read_csv
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.motions import dental_bite, grasp_sweep
 from superovoid_ros.motions.arm_sweep import wanted_pose
-from superovoid_ros.tools.demo import report
+from superovoid_ros.tools.replay_report import ReplayRow
 
 
 def write_csv(path, names, *rows):
@@ -24,19 +25,16 @@ def write_csv(path, names, *rows):
     return path
 
 
-def rows_of(frames):
-    """Return rows of a walk through a motion; only fields read by the recording have values."""
-    figures = dict.fromkeys(report.SweepRow.__dataclass_fields__, 0)
-    return [
-        report.SweepRow(**{**figures, "frame": frame, "distance": 0.1 * frame, "body_a": "a", "body_b": "b"})
-        for frame in frames
-    ]
+def write_table(path, frames, **settings):
+    """Write the table of a walk through a motion; only fields read by the recording have values."""
+    counts = {"intersecting": 0, "answers_not_proved": 0, "body_a": "a", "body_b": "b"}
+    output.write_csv(path, [ReplayRow(frame=at, distance=0.1 * at, **counts, **settings) for at in frames])
 
 
 def test_the_table_of_the_demo_shows_its_own_frames(tmp_path):
     path = tmp_path / "dental_bite.csv"
-    walked = report.RunSettings("bite", "mixed", [dental_bite.LOWER], [dental_bite.UPPER])
-    report.write_csv(rows_of([46, 47, 60]), path, walked)
+    sides = {"links_a": dental_bite.LOWER, "links_b": dental_bite.UPPER}
+    write_table(path, [46, 47, 60], motion="bite", representation="mixed", **sides)
     recording = read_csv(path)
     robot, bite = dental_bite.read_bite()
     assert recording.robot.name == robot.name
@@ -55,8 +53,8 @@ def test_the_table_of_the_demo_shows_its_own_frames(tmp_path):
 @pytest.mark.parametrize("motion", ["hands", "arms"])
 def test_hands_of_the_demo_have_the_poses_of_the_player(tmp_path, motion):
     path = tmp_path / "grasp_sweep.csv"
-    walked = report.RunSettings(motion, "superovoids", ["left_fingers"], ["right_fingers"])
-    report.write_csv(rows_of([30]), path, walked)
+    sides = {"links_a": "left_fingers", "links_b": "right_fingers"}
+    write_table(path, [30], motion=motion, representation="superovoids", **sides)
     model = ReplayModel(read_csv(path))
     links = model.answer().root_from_link
     found = np.linalg.inv(links["left_palm"]) @ links["right_palm"]

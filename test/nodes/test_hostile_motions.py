@@ -182,6 +182,10 @@ def describe_another(robot):
     robot.set(robot_description=panda.urdf().replace('name="panda"', 'name="other"', 1))
 
 
+def lose_a_message(robot):
+    robot.publisher(PlanningScene, "/planning_scene").publish(b"\x00\x01\x00\x03")
+
+
 def fail(**state):
     return lambda robot: robot.machine.__dict__.update(state)
 
@@ -194,6 +198,7 @@ def fail(**state):
         (fail(age=100.0), INVALIDATED, ""),
         (fail(state=[*STATE[:7], np.nan]), INVALIDATED, ""),
         (describe_another, INVALIDATED, ""),
+        (lose_a_message, INVALIDATED, "4 bytes that are not"),
         (lambda robot: robot.machine.die(), Code.CONTROL_FAILED, "'arm_controller' is gone"),
     ],
 )

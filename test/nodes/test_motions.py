@@ -15,7 +15,7 @@ from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from motion_goals import Goal, controllers_file, execute, move, move_goal, trajectory
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
-from moveit_msgs.msg import MoveItErrorCodes, PlanningScene, RobotState
+from moveit_msgs.msg import MoveItErrorCodes, RobotState
 from moveit_msgs.srv import GetCartesianPath, GetGroupUrdf, GetMultiStateValidity
 from panda_service import LEFT, RIGHT, ROOT, block, start, tip
 from rclpy.action import ActionServer, CancelResponse
@@ -133,19 +133,6 @@ def test_a_new_goal_takes_the_place_of_the_one_before(robot):
     assert slow.result()[1].error_code.val == Code.PREEMPTED
     assert fast.result()[1].error_code.val == Code.SUCCESS
     np.testing.assert_allclose(measured(robot), panda.READY, atol=1e-3)
-
-
-@pytest.mark.parametrize(("motion", "event"), [("planned", "object"), ("planned", "loss"), ("given", "object")])
-def test_a_change_of_the_world_stops_a_motion(robot, motion, event):
-    goal = move(robot, RIGHT, scale=0.05) if motion == "planned" else execute(robot, to_the_right(60))
-    goal.wait_for("MONITOR")
-    if event == "object":
-        robot.apply(block("wall", panda.wall()))
-    else:
-        robot.publisher(PlanningScene, "/planning_scene").publish(b"\x00\x01\x00\x03")  # no message
-    code = goal.code()
-    assert code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
-    assert ("4 bytes that are not" if event == "loss" else "wall") in code.message and measured(robot)[0] > 0.3
 
 
 def test_no_motion_begins_where_the_joints_are_not_known(robot):

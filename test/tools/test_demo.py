@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The demo as a user runs it: a command that starts its own nodes and writes a table, a CSV file and a plot."""
+"""The demo as a user runs it: a command that starts its own node and writes a table, a CSV file and a plot."""
 
 import csv
 import subprocess
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from superovoid import cli
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.tools.demo.report import plot
+from superovoid_ros.tools.replay_report import plot
 
 pytestmark = pytest.mark.ci
 
@@ -61,7 +61,7 @@ def test_demo_succeeds_and_names_its_files(demo):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{len(FRAMES)} frames; minimum distance ")
     assert f"written: {folder / 'grasp_sweep.csv'}" in done.stdout
-    assert "intersecting" in done.stdout and "p99" in done.stdout
+    assert "intersecting" in done.stdout
     assert (folder / "grasp_sweep.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -78,10 +78,8 @@ def test_every_row_equals_the_answer_of_the_library(demo):
         scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
         nearest = scene.query(pairs=pairs, max_results=1)
         deep = scene.query(pairs=pairs, overlapping_only=True)
-        assert int(row["pairs"]) == 441
         assert float(row["distance_m"]) == pytest.approx(nearest.distance[0], abs=1e-12)
         assert int(row["intersecting"]) == len(deep)
-        assert int(row["culled_by_spheres"]) == deep.statistics.pairs - deep.statistics.past_sphere
     assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
 
 
@@ -120,7 +118,6 @@ def test_demo_of_the_bite_equals_the_answers_of_the_library(tmp_path):
     for row in rows:
         scene.set_link_poses(robot.forward_kinematics(bite.frame(int(row["frame"])).positions))
         result = scene.query()
-        assert int(row["pairs"]) == 64
         assert float(row["distance_m"]) == pytest.approx(result.distance[0], abs=1e-12)
         assert (row["body_a"], row["body_b"]) == (names[result.body_a[0]], names[result.body_b[0]])
         assert int(row["intersecting"]) == (result.distance < 0.0).sum()

@@ -125,9 +125,9 @@ class NodeProcess:
         self._parameters.close()
 
 
-def late_error(problem: str, cause: str = _DISCOVERY) -> NodeError:
-    """Return the error that something did not happen within `PATIENCE`, with a possible cause and the remedy."""
-    return NodeError(f"{problem} within {PATIENCE:g} s: {cause}")
+def late_error(problem: str) -> NodeError:
+    """Return the error that something did not happen within `PATIENCE`, with possible causes."""
+    return NodeError(f"{problem} within {PATIENCE:g} s: {_DISCOVERY}")
 
 
 def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str, pause: float = _PAUSE) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -202,26 +202,14 @@ class DistanceServices(Part):
 
     def _read_state(self, request: GetMinDistance.Request | GetPenetration.Request, robot: Robot) -> StateValues:
         """Return the values of the state in a request."""
-        names, row, poses = request.joint_names, np.array([request.joint_positions], dtype=float), {}
+        names, row = request.joint_names, np.array([request.joint_positions], dtype=float)
         if len(names) != row.size:
             raise InputError(f"request: {len(names)} joint_names, {row.size} joint_positions: must be the same number")
-        for stamped in request.base_poses:
-            link = self._base_link(robot, stamped.child_frame_id, poses)
-            pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
-            poses[link] = stamped.header.frame_id.removeprefix("/"), pose
-        return read_values(robot, names, row, poses)
-
-    def _base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
-        """Return the link on a floating joint that a request names; raise `InputError` for other or repeated links."""
-        link = name if name in robot.base_links else name.removeprefix(self._measurements.prefix)
-        if link not in robot.base_links:
-            raise InputError(
-                f"request: base_poses names link '{link}', which is not on a floating joint; "
-                f"links on floating joints: {listing(robot.base_links)}"
-            )
-        if link in before:
-            raise InputError(f"request: base pose of link '{link}' occurs twice")
-        return link
+        poses = []
+        for one in request.base_poses:
+            pose = from_transform(one.transform, f"request: base pose of link '{one.child_frame_id}'")
+            poses.append((one.child_frame_id, one.header.frame_id, pose))
+        return self._values(robot, names, row, poses)
 
     def _read_states(self, request: GetDistances.Request, robot: Robot) -> StateValues:
         """Return the values of the states in a request."""
@@ -231,11 +219,26 @@ class DistanceServices(Part):
                 f"request: joint_positions are {len(rows)} states, base_poses {len(bases)}: must be the same number, "
                 "or one row of base_poses for all"
             )
-        frame, poses = request.base_frame.removeprefix("/"), {}
-        for i, name in enumerate(request.base_links):
-            link = self._base_link(robot, name, poses)
-            poses[link] = frame, bases[0, i] if len(bases) == 1 else bases[:, i]
-        return read_values(robot, request.joint_names, rows, poses)
+        columns = bases[0] if len(bases) == 1 else np.swapaxes(bases, 0, 1)
+        poses = [(name, request.base_frame, pose) for name, pose in zip(request.base_links, columns, strict=True)]
+        return self._values(robot, request.joint_names, rows, poses)
+
+    def _values(
+        self, robot: Robot, names: Sequence[str], rows: np.ndarray, base_poses: Sequence[tuple[str, str, np.ndarray]]
+    ) -> StateValues:
+        """Return values of states, with poses of links on floating joints, each with the names of link and frame."""
+        poses: dict[str, tuple[str, np.ndarray]] = {}
+        for name, frame, pose in base_poses:
+            link = name if name in robot.base_links else name.removeprefix(self._measurements.prefix)
+            if link not in robot.base_links:
+                raise InputError(
+                    f"request: base_poses names link '{link}', which is not on a floating joint; "
+                    f"links on floating joints: {listing(robot.base_links)}"
+                )
+            if link in poses:
+                raise InputError(f"request: base pose of link '{link}' occurs twice")
+            poses[link] = frame.removeprefix("/"), pose
+        return read_values(robot, names, rows, poses)
 
     def _fill(self, response: GetDistances.Response, query: DistanceQuery, found: StateDistances) -> str:
         """Fill a response with an answer, and return its message."""

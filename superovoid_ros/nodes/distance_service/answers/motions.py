@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from action_msgs.msg import GoalStatus
@@ -202,8 +203,11 @@ class MotionActions(Searches):
 
     def open(self) -> None:
         """Open the actions."""
-        self.endpoints.act(MoveGroup, "move_action", self._move, self._cancel)
-        self.endpoints.act(ExecuteTrajectory, "execute_trajectory", self._execute, self._cancel)
+        for action, name, act in (
+            (MoveGroup, "move_action", self._move),
+            (ExecuteTrajectory, "execute_trajectory", self._execute),
+        ):
+            self.endpoints.act(action, name, partial(self._carry_out, action, name, act), self._cancel)
 
     def configure(self) -> None:
         """Open clients of the controllers."""
@@ -249,64 +253,26 @@ class MotionActions(Searches):
         elif self._motion is not None:
             self._motion.end(MoveItErrorCodes.PREEMPTED, f"stopped by {EVENT}")
 
-    async def _move(self, handle: ServerGoalHandle) -> MoveGroup.Result:
-        goal, options = handle.request, handle.request.planning_options
-
-        async def act(motion: MotionGoal, result: MoveGroup.Result) -> MoveItErrorCodes:
-            scene = options.planning_scene_diff
-            nothing = PlanningScene(is_diff=scene.is_diff, robot_state=RobotState(is_diff=scene.robot_state.is_diff))
-            if scene != nothing:
-                words = "planning_options.planning_scene_diff: is not supported, must be empty (apply_planning_scene)"
-                raise CodedError(MoveItErrorCodes.FAILURE, words)
-            if not options.plan_only:
-                self._begin_where_measured(goal.request)
-            motion.tell("PLANNING")
-            answer = await self._plans.plan(goal.request, motion.stop)
-            result.planning_time = answer.planning_time
-            motion.require()
-            result.trajectory_start, result.planned_trajectory = answer.trajectory_start, answer.trajectory
-            if not options.plan_only:
-                await self._follow(motion, answer.trajectory, self._controllers)
-            return answer.error_code
-
-        return await self._carry_out("move_action", MoveGroup, handle, act, moves=not options.plan_only)
-
-    async def _execute(self, handle: ServerGoalHandle) -> ExecuteTrajectory.Result:
-        goal = handle.request
-
-        async def act(motion: MotionGoal, result: ExecuteTrajectory.Result) -> MoveItErrorCodes:
-            by_name = {one.name: one for one in self._controllers}
-            unknown = [name for name in goal.controller_names if name not in by_name]
-            if unknown:
-                raise CodedError(_FAILED, f"controller '{unknown[0]}' is unknown; known: {listing(by_name)}")
-            named = tuple(by_name[name] for name in goal.controller_names)
-            await self._follow(motion, goal.trajectory, named or self._controllers)
-            return success()
-
-        return await self._carry_out("execute_trajectory", ExecuteTrajectory, handle, act, moves=True)
-
     async def _carry_out(
         self,
-        name: str,
         action: type,
+        name: str,
+        act: Callable[[MotionGoal, Any, Any], Awaitable[MoveItErrorCodes]],
         handle: ServerGoalHandle,
-        act: Callable[[MotionGoal, Any], Awaitable[MoveItErrorCodes]],
-        *,
-        moves: bool,
     ) -> Any:
-        """If the goal `moves` the robot, stop the previous motion; act, and end the goal with its result."""
+        """If a goal moves the robot, stop the previous motion; act, and end the goal with its result."""
         motion, result = MotionGoal(handle, action.Feedback), action.Result()
         self._motions.append(motion)
         try:
             self.activity.require()
-            if moves:
+            if not (action is MoveGroup and handle.request.planning_options.plan_only):
                 before, self._motion = self._motion, motion
                 if before is not None:
                     before.end(MoveItErrorCodes.PREEMPTED, "replaced by another goal")
                     await before.over
             motion.require()
             self.activity.require()
-            code = await act(motion, result)
+            code = await act(motion, handle.request, result)
             motion.require()
             self.statistics.call(action.__name__)
         except Exception as error:
@@ -321,6 +287,32 @@ class MotionActions(Searches):
         self._motions.remove(motion)
         motion.close(code.val == MoveItErrorCodes.SUCCESS)
         return result
+
+    async def _move(self, motion: MotionGoal, goal: MoveGroup.Goal, result: MoveGroup.Result) -> MoveItErrorCodes:
+        options = goal.planning_options
+        scene = options.planning_scene_diff
+        if scene != PlanningScene(is_diff=scene.is_diff, robot_state=RobotState(is_diff=scene.robot_state.is_diff)):
+            words = "planning_options.planning_scene_diff: is not supported, must be empty (apply_planning_scene)"
+            raise CodedError(MoveItErrorCodes.FAILURE, words)
+        if not options.plan_only:
+            self._begin_where_measured(goal.request)
+        motion.tell("PLANNING")
+        answer = await self._plans.plan(goal.request, motion.stop)
+        result.planning_time = answer.planning_time
+        motion.require()
+        result.trajectory_start, result.planned_trajectory = answer.trajectory_start, answer.trajectory
+        if not options.plan_only:
+            await self._follow(motion, answer.trajectory, self._controllers)
+        return answer.error_code
+
+    async def _execute(self, motion: MotionGoal, goal: ExecuteTrajectory.Goal, _result: object) -> MoveItErrorCodes:
+        by_name = {one.name: one for one in self._controllers}
+        unknown = [name for name in goal.controller_names if name not in by_name]
+        if unknown:
+            raise CodedError(_FAILED, f"controller '{unknown[0]}' is unknown; known: {listing(by_name)}")
+        named = tuple(by_name[name] for name in goal.controller_names)
+        await self._follow(motion, goal.trajectory, named or self._controllers)
+        return success()
 
     def _begin_where_measured(self, request: MotionPlanRequest) -> None:
         """As in move_group, ignore the start state of a motion that is executed; refuse it if it attaches others."""
