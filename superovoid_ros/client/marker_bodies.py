@@ -15,7 +15,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.viewing.meanings import COLOURS, Meaning
-from superovoid.viewing.picture import TriangleBody, Triangles
+from superovoid.viewing.picture import DrawnBody, TriangleBody, Triangles
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import shorten
 
@@ -28,26 +28,16 @@ _CUBE_FACES = np.array(
 )  # fmt: skip
 
 
-@dataclass
-class MarkerBody:
-    """A body received as a marker."""
-
-    body: TriangleBody
-    owner: str
-    """The link or object to which the body belongs."""
-    meaning: Meaning
-    is_object: bool
-    """Whether the owner is an object of the world; the pose of the body is then that of the object."""
-
-
 @dataclass(eq=False)
 class MarkerBodies:
     """Bodies and frames received from a node. Not thread-safe."""
 
     prefix: str
     """Prefix of the node's frame names, before the names of links."""
-    bodies: dict[int, MarkerBody] = field(default_factory=dict)
-    """Bodies by marker id."""
+    bodies: dict[int, DrawnBody] = field(default_factory=dict)
+    """Bodies by marker id, with the meanings of their colours."""
+    objects: set[int] = field(default_factory=set)
+    """Ids of the bodies whose owner is an object of the world; their poses are those of the objects."""
     frames: dict[str, tuple[str, FloatArray]] = field(default_factory=dict)
     """For each link: the parent frame of its pose, and frame_from_link, shape (4, 4), m."""
     incomplete: str = ""
@@ -92,7 +82,8 @@ class MarkerBodies:
         body = TriangleBody(name, link, shape, pose)
         if old is None or (old.name, old.link, old.shape) != (name, link, shape) or (old.link_from_body != pose).any():
             self.changed_at = time.monotonic()
-        self.bodies[marker.id] = MarkerBody(body, owner or link, meaning, kind == "object")
+        self.bodies[marker.id] = DrawnBody(body, owner or link, meaning)
+        (self.objects.add if kind == "object" else self.objects.discard)(marker.id)
 
     def take_frames(self, message: TFMessage) -> None:
         """Store the frames of this node's links; ignore all others."""

@@ -213,15 +213,12 @@ def _rows(positions: ArrayLike | None, count: int) -> FloatArray:
 
 
 def check_names(what: str, names: Sequence[str]) -> None:
-    """Raise `ValueError` if `names` is not a sequence of names that a message can contain."""
+    """Raise `ValueError` if `names` is not a sequence of names."""
     if isinstance(names, str):
         raise ValueError(f"{what} = {names!r}: must be a sequence of names, found one name")
     for name in names:
         if not isinstance(name, str):
             raise ValueError(f"{what}: must be names, found {name!r}")
-        # A NUL would truncate the string in the message; surrogates cannot be encoded.
-        if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name):
-            raise ValueError(f"{what}: {name!r} has a character that a name in a message cannot contain")
 
 
 def _base_rows(base_poses: Mapping[str, PosesLike]) -> FloatArray:

@@ -14,6 +14,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ from superovoid.viewing.picture import (
     round_length,
 )
 from superovoid_ros.client.caller import Caller
-from superovoid_ros.client.marker_bodies import MarkerBodies, MarkerBody
+from superovoid_ros.client.marker_bodies import MarkerBodies
 from superovoid_ros.nodes.common.conversions import superovoid_object, to_pose
 from superovoid_ros.nodes.common.endpoints import read
 from superovoid_ros.nodes.common.mistakes import InputError, shorten
@@ -240,9 +241,11 @@ class ShownService:
     def objects(self) -> Mapping[str, FloatArray]:
         """Objects of the world that can be moved by name: frame_from_object, shape (4, 4), m."""
         with self._lock:
-            poses, bodies = self._link_poses(), self._bodies.bodies.values()
-            things = (one for one in bodies if one.is_object and one.body.link in poses)
-            return {one.owner: poses[one.body.link] @ one.body.link_from_body for one in things}
+            poses, bodies = self._link_poses(), self._bodies
+            things = (bodies.bodies[number] for number in bodies.objects & bodies.bodies.keys())
+            return {
+                one.owner: poses[one.body.link] @ one.body.link_from_body for one in things if one.body.link in poses
+            }
 
     def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
         """Add a superovoid to the world; raise `ValueError` if the node refuses."""
@@ -307,7 +310,7 @@ class ShownService:
         """Return a picture in which all distances are unknown."""
         with self._lock:
             poses, known = self._link_poses(), self._bodies.bodies.values()
-        bodies = tuple(DrawnBody(one.body, one.owner, Meaning.UNKNOWN) for one in known if one.body.link in poses)
+        bodies = tuple(replace(one, meaning=Meaning.UNKNOWN) for one in known if one.body.link in poses)
         clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
         return Picture(poses, bodies, (), 0, clearance, clearance, 0, ())
 
@@ -331,7 +334,7 @@ class ShownService:
         # A body without a pair in the answer is farther than `max_distance` from every body that it is checked against.
         far = Meaning.APART if near <= max_distance else Meaning.NEAR if max_distance > 0.0 else Meaning.UNKNOWN
         bodies = tuple(
-            DrawnBody(one.body, one.owner, self._meaning(one, worst.get(one.body.name), far))
+            replace(one, meaning=_meaning_of(one, worst.get(one.body.name), far))
             for one in known
             if one.body.link in poses
         )
@@ -348,13 +351,6 @@ class ShownService:
             meaning = max(meaning, Meaning.UNKNOWN)
         clearance = Clearance(*least, Meaning(meaning), missing)
         return Picture(poses, bodies, drawn, len(rows), clearance, clearance, answer.pairs_considered, ())
-
-    @staticmethod
-    def _meaning(body: MarkerBody, worst: int | None, far: Meaning) -> Meaning:
-        """Return the meaning of a body: from its pairs in the answer, otherwise from the colour of its marker."""
-        if body.meaning in (Meaning.UNCHECKED, Meaning.UNKNOWN):
-            return Meaning(max(worst or 0, body.meaning))
-        return far if worst is None else Meaning(max(worst, far))
 
     def _describe_missing(self, answer: DistanceArray, poses: Mapping[str, FloatArray]) -> str:
         """Describe what is missing in the answer, or makes it doubtful."""
@@ -374,6 +370,13 @@ class ShownService:
         if self._bodies.trouble:
             words.append(self._bodies.trouble)
         return "; ".join(words)
+
+
+def _meaning_of(body: DrawnBody, worst: int | None, far: Meaning) -> Meaning:
+    """Return the meaning of a body: from its pairs in the answer, otherwise from the colour of its marker."""
+    if body.meaning in (Meaning.UNCHECKED, Meaning.UNKNOWN):
+        return Meaning(max(worst or 0, body.meaning))
+    return far if worst is None else Meaning(max(worst, far))
 
 
 def _drawn_pair(pair: PairDistance, meaning: Meaning) -> DrawnPair:

@@ -216,10 +216,7 @@ def test_cleanup_restart_and_end_of_the_node_are_errors(start_node, client):
         ({"max_results": 2.5}, "max_results = 2.5: must be an integer of at least 1, at most 4294967295"),
         ({"max_results": 10**20}, "max_results = 10{20}: must be"),
         ({"max_results": True}, "max_results = True"),
-        ({"links_a": ["a\0b"]}, r"links_a: 'a\\x00b' has a character"),
-        ({"joint_names": ["slide", "\udcff"]}, "joint_names: .*has a character"),
         ({"links_b": [3]}, "links_b: must be names, found 3"),
-        ({"base_frame": "\0"}, "base_frame"),
         ({"deadline": 0.0}, "deadline = 0.0"),
     ],
 )

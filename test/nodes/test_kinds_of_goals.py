@@ -4,7 +4,6 @@
 """Plans and inverse kinematics of a robot with a joint that turns without limits, a follower, and a base that moves."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import panda
@@ -12,15 +11,13 @@ import pytest
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Transform, Vector3
 from holding import SERVICE, begin, hold
-from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, RobotState
+from moveit_msgs.msg import Constraints, MoveItErrorCodes, RobotState
 from moveit_msgs.srv import GetPositionFK, GetStateValidity
 from panda_service import attached, inverse, joint_range, joint_state, plan, region, solid
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
 from std_msgs.msg import Header
 
-from superovoid.robot import Robot
 from superovoid_ros.nodes.common.conversions import from_pose
-from superovoid_ros.nodes.distance_service.answers.motion_goals import joint_ranges
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
@@ -207,12 +204,3 @@ def test_a_plan_is_proved_again_after_a_motion_of_what_the_robot_carries(crane):
     far_rock = solid("rock", place, [0.05], SolidPrimitive.SPHERE, "odom")
     code = plan_while_the_base_moves(crane, turn_to(-1.0, 1e-7, boom=(0.0, 1e-7)), start, turned, far_rock).error_code
     assert code.val == INVALIDATED and "load" in code.message, code
-
-
-def test_a_tolerance_of_half_a_turn_leaves_a_turning_joint_free():
-    crane, group = Robot.from_urdf(URDF), SimpleNamespace(joints=("turn",))
-    rng = np.random.default_rng(12)
-    for position, now in rng.uniform(-50.0, 50.0, (200, 2)):
-        one = JointConstraint(joint_name="turn", position=position, tolerance_above=math.pi, tolerance_below=math.pi)
-        state = SimpleNamespace(robot=crane, positions={"turn": now})
-        assert joint_ranges([one], state, group) == ({}, {})

@@ -6,8 +6,6 @@
 In the second part a search is held from its beginning until the world has changed.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 import panda
 import pytest
@@ -42,8 +40,6 @@ from superovoid_interfaces.srv import GetDistances
 
 from superovoid.compiled.threads import processors
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
-from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.answers.searches import has_changed
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
@@ -370,16 +366,6 @@ def test_a_solution_whose_goal_has_moved_away_is_not_answered(scene):
     code = response.error_code
     assert code.val == INVALIDATED and TIP in code.message, code
     assert not response.solution.joint_state.name
-
-
-def test_a_result_is_proved_again_once_a_frame_of_the_request_is_lost():
-    def lookup(frame, _what):
-        raise InputError(f"no transform of {frame}")
-
-    nothing = SimpleNamespace(scene=SimpleNamespace(bodies=()))
-    state = SimpleNamespace(model=None, planning=nothing, frame_ids=["map"], frames=SimpleNamespace(lookup=lookup))
-    state.with_positions = lambda _: state
-    assert has_changed(state, state, ())
 
 
 @pytest.mark.ci

@@ -272,9 +272,7 @@ def test_a_controller_that_fails_or_stays_ends_the_motion_of_all(robot, end, sec
         (3, None),
         ({"allowed_start_tolerance": -1}, None),
         ({"allowed_start_tolerance": np.nan}, None),
-        ({"allowed_goal_duration_margin": True}, None),
         ({"allowed_goal_duration_margin": [1]}, None),
-        ({"execution_duration_monitoring": 1}, None),
     ],
 )
 def test_limits_of_execution_are_read_or_refused(tmp_path, limits, expected):

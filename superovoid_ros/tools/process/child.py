@@ -130,15 +130,15 @@ def late_error(problem: str) -> NodeError:
     return NodeError(f"{problem} within {PATIENCE:g} s: {_DISCOVERY}")
 
 
-def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str, pause: float = _PAUSE) -> None:
-    """Wait until `condition` holds, checked every `pause` seconds; `NodeError` if the process ends or is late."""
+def wait_for(process: NodeProcess, condition: Callable[[], bool], problem: str) -> None:
+    """Wait until `condition` holds; raise `NodeError` if the process ends or is late."""
     until = time.monotonic() + PATIENCE
     while not condition():
         INTERRUPTS.check()
         process.check()
         if time.monotonic() >= until:
             raise late_error(problem)
-        time.sleep(pause)
+        time.sleep(_PAUSE)
 
 
 def remapping_rules(namespace: str) -> list[str]:

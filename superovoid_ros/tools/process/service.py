@@ -47,7 +47,7 @@ def distance_service(use: str, robot: str, **parameters: object) -> Iterator[tup
         node = NodeProcess("superovoid_ros.nodes.distance_service", parameters, remapping_rules(namespace))
         stack.callback(node.stop)
         client = stack.enter_context(DistanceClient(service=name, timeout=PATIENCE))
-        wait_for(node, lambda: _is_ready(client), f"{name} did not answer", pause=0.0)
+        wait_for(node, lambda: _is_ready(client), f"{name} did not answer")
         yield node, name, client
 
 

@@ -95,14 +95,12 @@ def read_execution_limits(path: str) -> ExecutionLimits:
         If the file cannot be read, or a limit has the wrong type or is negative.
     """
     given = read_mapping("controllers", path, EXECUTION, is_needed=False)
-    defaults, found = ExecutionLimits(), {}
-    for name in ExecutionLimits.__dataclass_fields__.keys() & given.keys():
-        value, is_switch = given[name], isinstance(getattr(defaults, name), bool)
-        if isinstance(value, bool) != is_switch or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            wanted = "true or false" if is_switch else "a finite number that is not negative"
-            raise InputError(f"controllers = {path}: {EXECUTION}: {name} = {value!r}: must be {wanted}")
-        found[name] = value if is_switch else float(value)
-    return ExecutionLimits(**found)
+    limits = {name: given[name] for name in ExecutionLimits.__dataclass_fields__.keys() & given.keys()}
+    for name, value in limits.items():
+        if not isinstance(value, int | float) or not 0 <= value < math.inf:
+            words = f"{name} = {value!r}: must be true or false, or a finite number that is not negative"
+            raise InputError(f"controllers = {path}: {EXECUTION}: {words}")
+    return ExecutionLimits(**limits)
 
 
 def read_controllers(path: str) -> tuple[Controller, ...]:

@@ -33,6 +33,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.scene import Body, SceneResult
 from superovoid.viewing.meanings import COLOURS, Meaning, meanings
+from superovoid.viewing.picture import NEAR, corners_of
 from superovoid_ros.nodes.common.conversions import to_point, to_pose, to_transforms
 from superovoid_ros.nodes.common.mistakes import shorten
 
@@ -47,25 +48,12 @@ LINE = 1.3
 """Vertical spacing of the texts of two pairs with the same middle, in letter heights."""
 SIZE = 1.0 / 150.0
 """Diameter of a closest point, in extents of the scene."""
-NEAR_SHARE = 1.0 / 50.0
-"""Default near distance, in extents of the scene."""
 _FACETS = 32
 """Number of facets around a body."""
 _POINTS_AT_ONCE = 10_000
 """Triangle corners in one message; sending more would delay the distances."""
 _REFRESH = 5
 """Number of updates after which one more body is re-sent, for subscribers that missed a message."""
-
-
-def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
-    """Return the diagonal of the box around the bodies' bounding spheres, m; without half-spaces, 1 if none remain."""
-    corners = []
-    for body in bodies:
-        sphere = body.shape.bounding_sphere()
-        if np.isfinite(sphere.radius):
-            centre = (link_poses[body.link] @ body.link_from_body @ np.append(sphere.centre, 1.0))[:3]
-            corners += [centre - sphere.radius, centre + sphere.radius]
-    return float(np.linalg.norm(np.ptp(corners, axis=0))) if corners else 1.0
 
 
 class _Drawn(NamedTuple):
@@ -195,13 +183,14 @@ class SceneMarkers:
             Pairs, closest first. Points, segments, normals and text are drawn for near and overlapping pairs, and for
             the closest one.
         near_distance
-            Largest distance of near pairs, m; 0: `NEAR_SHARE` of the scene's extent.
+            Largest distance of near pairs, m; 0: `NEAR` of the scene's extent.
         max_distance
             Largest distance of pairs in `result`, m, and therefore of near pairs.
         """
         if self._extent is None:  # from the first state, so that sizes do not change
-            self._extent = extent_of(self._watched, link_poses)
-        states = meanings(result.lower, result.upper, min(near_distance or NEAR_SHARE * self._extent, max_distance))
+            corners = [corner for body in self._watched for corner in corners_of(body, link_poses)]
+            self._extent = float(np.linalg.norm(np.ptp(corners, axis=0))) if corners else 1.0
+        states = meanings(result.lower, result.upper, min(near_distance or NEAR * self._extent, max_distance))
         drawn = np.flatnonzero((states != Meaning.APART) | (np.arange(len(states)) == 0))
         worst = self._of_all(Meaning.APART)
         np.maximum.at(worst, result.body_a, states)

@@ -140,8 +140,6 @@ def joint_ranges(
             one, robot.joints[name], float(np.mean(path.get(name, state.positions[name])))
         )
         if robot.joints[name].kind == "continuous":
-            if min(one.tolerance_below, math.pi) + min(one.tolerance_above, math.pi) >= 2.0 * math.pi:
-                continue
             low, high = max(low, wanted - math.pi), min(high, wanted + math.pi)
         low, high = max(before[0], low), min(before[1], high)
         if low > high:

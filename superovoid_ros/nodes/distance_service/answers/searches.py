@@ -24,7 +24,7 @@ from superovoid.planning.first_path import ACCEPT_SPACING
 from superovoid.planning.scene_problem import SceneProblem, ranges_without_limits
 from superovoid.planning.timing import Trajectory, check_trajectory, states_along
 from superovoid.robot.groups import Group
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
+from superovoid_ros.nodes.common.mistakes import listing, refusals
 from superovoid_ros.nodes.distance_service.answers.constraints import are_satisfied, condition
 from superovoid_ros.nodes.distance_service.answers.controllers import lead_from
 from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNERS, CodedError, code_of, success
@@ -250,7 +250,10 @@ class Searches(RequestedStates):
 
 
 def has_changed(before: RequestedState, now: RequestedState, moved: Collection[str]) -> bool:
-    """Return whether objects, rules, the base, frames, or joints other than `moved` have changed."""
+    """Return whether objects, rules, the base, frames, or joints other than `moved` have changed.
+
+    Raise `InputError` if the pose of a frame is no longer known.
+    """
     if now.model is not before.model:
         return True
     there = now.with_positions({joint: before.positions[joint] for joint in moved})
@@ -259,11 +262,8 @@ def has_changed(before: RequestedState, now: RequestedState, moved: Collection[s
         first, second = (state.poses[body.link] @ body.link_from_body for state in (before, there))
         sphere = body.shape.bounding_sphere()
         motions.append(motion_between(first, second, sphere.centre, sphere.radius))
-    try:
-        for frame in before.frame_ids:
-            motions.append(motion_between(*(state.frames.lookup(frame, "frame") for state in (before, there))))
-    except InputError:  # the pose of a frame is unknown
-        return True
+    for frame in before.frame_ids:
+        motions.append(motion_between(*(state.frames.lookup(frame, "frame") for state in (before, there))))
     return not all(motion <= before.tolerance for motion in motions)
 
 
