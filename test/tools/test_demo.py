@@ -12,15 +12,15 @@ from types import SimpleNamespace
 import pytest
 from matplotlib.figure import Figure
 
-from superovoid import cli
-from superovoid_ros.motions import dental_bite
-from superovoid_ros.motions.grasp_sweep import read_sweep
+from superovoid import Robot, cli
+from superovoid_ros.motions.replays import REPLAYS
+from superovoid_ros.resources import robot_documents
 from superovoid_ros.tools.replay_report import plot
 
 pytestmark = pytest.mark.ci
 
 COMMAND = [sys.executable, "-m", "superovoid.cli", "demo"]
-FRAMES = range(28, 34)
+FRAMES = {"hands": range(28, 34), "arms": range(30, 33), "bite": range(45, 49)}
 
 
 def run_while(look, *arguments):
@@ -37,91 +37,37 @@ def run_while(look, *arguments):
     return subprocess.CompletedProcess(process.args, process.returncode, *texts)
 
 
-@pytest.fixture(scope="module")
-def watched_demo(client, tmp_path_factory):
-    """Return the demo's process, its folder, and the nodes visible during the run in the domain of its caller."""
-    folder, seen = tmp_path_factory.mktemp("demo"), set()
+@pytest.mark.parametrize("motion", FRAMES)
+def test_every_row_equals_the_answer_of_the_library(client, tmp_path, motion):
+    seen, frames, replay = set(), FRAMES[motion], REPLAYS[motion]
 
     def look():
         client.spin(0.05)
         seen.update(client.node.get_node_names())
 
-    done = run_while(look, "--frames", f"{FRAMES[0]}:{FRAMES[-1]}", "--output", str(folder), "--details")
-    return done, folder, seen
-
-
-@pytest.fixture(scope="module")
-def demo(watched_demo):
-    done, folder, _ = watched_demo
-    return done, folder
-
-
-def test_demo_succeeds_and_names_its_files(demo):
-    done, folder = demo
+    options = ["--frames", f"{frames[0]}:{frames[-1]}", "--output", str(tmp_path), "--details"]
+    done = run_while(look, *options, *([] if motion == "hands" else [f"--{motion}"]))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{len(FRAMES)} frames; minimum distance ")
-    assert f"written: {folder / 'grasp_sweep.csv'}" in done.stdout
-    assert "intersecting" in done.stdout
-    assert (folder / "grasp_sweep.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_every_row_equals_the_answer_of_the_library(demo):
-    _, folder = demo
-    robot, sweep = read_sweep()
-    scene = robot.scene()
-    pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
-    with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
+    assert seen == {"test_client"}  # the node is invisible to the caller of the demo
+    assert done.stdout.startswith(f"{len(frames)} frames; minimum distance ") and replay.title in done.stdout
+    path = tmp_path / f"{replay.file}.csv"
+    assert f"written: {path}" in done.stdout
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    urdf, srdf = robot_documents(replay.robot)
+    robot = Robot.from_urdf(urdf, srdf=srdf or None)
+    scene, pairs, played = robot.scene(), robot.body_pairs(*replay.links), replay.motion()
+    with path.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["frame"]) for row in rows] == list(FRAMES)
+    assert [int(row["frame"]) for row in rows] == list(frames)
     for row in rows:
-        frame = sweep.frame(int(row["frame"]))
+        frame = played.frame(int(row["frame"]))
         scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
-        nearest = scene.query(pairs=pairs, max_results=1)
+        nearest = scene.query(pairs=pairs, max_results=1)[0]
         deep = scene.query(pairs=pairs, overlapping_only=True)
-        assert float(row["distance_m"]) == pytest.approx(nearest.distance[0], abs=1e-12)
+        assert float(row["distance_m"]) == pytest.approx(nearest.distance, abs=1e-12)
+        assert (row["body_a"], row["body_b"]) == (nearest.name_a, nearest.name_b)
         assert int(row["intersecting"]) == len(deep)
-    assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
-
-
-def run_demo(folder, *arguments):
-    """Run the demo into a folder; return its output."""
-    command = [*COMMAND, *arguments, "--output", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.slow
-def test_demo_with_arms_has_the_same_distances(demo, tmp_path):
-    _, folder = demo
-    run_demo(tmp_path, "--arms", "--frames", "30:32")
-    with (folder / "grasp_sweep.csv").open(encoding="utf-8") as file:
-        floating = {row["frame"]: row for row in csv.DictReader(file)}
-    with (tmp_path / "grasp_sweep.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["frame"] for row in rows] == ["30", "31", "32"]
-    for row in rows:
-        assert float(row["distance_m"]) == pytest.approx(float(floating[row["frame"]]["distance_m"]), abs=1e-12)
-        assert row["intersecting"] == floating[row["frame"]]["intersecting"]
-
-
-@pytest.mark.slow
-def test_demo_of_the_bite_equals_the_answers_of_the_library(tmp_path):
-    assert "Dental bite" in run_demo(tmp_path, "--bite", "--frames", "45:48")
-    assert (tmp_path / "dental_bite.png").read_bytes().startswith(b"\x89PNG")
-    robot, bite = dental_bite.read_bite()
-    scene = robot.scene()
-    names = [body.name for body in robot.bodies]
-    with (tmp_path / "dental_bite.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert [int(row["frame"]) for row in rows] == [45, 46, 47, 48]
-    for row in rows:
-        scene.set_link_poses(robot.forward_kinematics(bite.frame(int(row["frame"])).positions))
-        result = scene.query()
-        assert float(row["distance_m"]) == pytest.approx(result.distance[0], abs=1e-12)
-        assert (row["body_a"], row["body_b"]) == (names[result.body_a[0]], names[result.body_b[0]])
-        assert int(row["intersecting"]) == (result.distance < 0.0).sum()
-    assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, True, True]
+    assert {int(row["intersecting"]) > 0 for row in rows} == {False, True}
 
 
 @pytest.mark.parametrize(
@@ -141,12 +87,6 @@ def test_wrong_arguments_are_explained(arguments, message, capsys):
         cli.main(["demo", *arguments])
     assert end.value.code == 2
     assert message in capsys.readouterr().err
-
-
-def test_nodes_of_the_demo_are_invisible_to_its_caller(watched_demo):
-    done, _, seen = watched_demo
-    assert done.returncode == 0, done.stderr
-    assert seen == {"test_client"}
 
 
 def test_legend_of_the_plot_does_not_hide_the_curve(tmp_path, monkeypatch):
