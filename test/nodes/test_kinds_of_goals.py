@@ -19,6 +19,8 @@ from std_msgs.msg import Header
 
 from superovoid_ros.nodes.common.conversions import from_pose
 
+import arm
+
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
 INVALIDATED = Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
@@ -73,7 +75,7 @@ def place(state, x=0.0, y=0.0):
 
 def rock(x):
     """A ball in odom."""
-    return solid("rock", pose(x, 0.0), [0.05], SolidPrimitive.SPHERE, "odom")
+    return solid("rock", arm.at(x, 0.0, 0.0), [0.05], SolidPrimitive.SPHERE, "odom")
 
 
 def joints(**wanted):
@@ -85,12 +87,6 @@ def plan_crane(client, goal, start, path=(), begin=None, seconds=10.0):
     way = Constraints(joint_constraints=path)
     fields = {"start_state": start, "path_constraints": way, "seconds": seconds}
     return plan(client, goal, group_name="crane", begin=begin, **fields)
-
-
-def pose(x, y, z=0.0):
-    found = np.eye(4)
-    found[:3, 3] = x, y, z
-    return found
 
 
 def turns(response):
@@ -106,7 +102,9 @@ def turn_to(turn, tolerance=1e-3, **boom):
 
 
 AT_HOOK = turn_to(2 * math.pi - 2.0, 0.1)
-AT_HOOK.position_constraints = [region("hook", "chassis", pose(0.7 * math.cos(-2.0), 0.7 * math.sin(-2.0)), [1e-3])]
+AT_HOOK.position_constraints = [
+    region("hook", "chassis", arm.at(0.7 * math.cos(-2.0), 0.7 * math.sin(-2.0), 0.0), [1e-3])
+]
 NOT_AT_0 = math.pi, math.pi - 0.1
 
 
@@ -134,7 +132,7 @@ def test_a_region_may_be_a_mesh(crane):
     corners = [(0, 0, 0), (0.2, 0, 0), (0, 0.2, 0), (0, 0, 0.2)]
     wedge = Mesh(vertices=[Point(x=float(x), y=float(y), z=float(z) - 0.01) for x, y, z in corners])
     wedge.triangles = [MeshTriangle(vertex_indices=each) for each in ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2))]
-    goal = Constraints(position_constraints=[region("hook", "chassis", pose(-0.65, -0.05), wedge)])
+    goal = Constraints(position_constraints=[region("hook", "chassis", arm.at(-0.65, -0.05, 0.0), wedge)])
     way = turns(plan_crane(crane, goal, place(state_of())))
     assert abs(math.remainder(way[-1] - math.pi, 2 * math.pi)) < 0.4
 
@@ -144,7 +142,7 @@ def test_returned_states_can_be_requested_again(crane):
     state = place(state_of(), x=4.5)  # the base of the request: from there the hook is in the rock
     load = attached(solid("load", np.eye(4), [0.06], SolidPrimitive.SPHERE, "hook"), "hook")
     state.attached_collision_objects = [load]
-    at_left = pose(0.0, 0.5)
+    at_left = arm.at(0.0, 0.5, 0.0)
     at_left[:2, :2] = [[0.0, -1.0], [1.0, 0.0]]
     # The search uses all of its time; this is the node's default.
     options = {"group_name": "crane", "robot_state": state, "timeout": Duration()}
@@ -174,7 +172,7 @@ def plan_while_the_base_moves(client, goal, start, odom_from_chassis, *objects):
     future = plan_crane(client, goal, start, joints(boom=(0.0, 0.01)), begin, 60.0)
     client.send_transform("odom", "chassis", odom_from_chassis)
     asked = {"fk_link_names": ["hook"], "robot_state": state_of(), "header": Header(frame_id="odom")}
-    hook = odom_from_chassis @ pose(0.5, 0.0)
+    hook = odom_from_chassis @ arm.at(0.5, 0.0, 0.0)
 
     def has_moved(answer):
         return np.allclose(from_pose(answer.pose_stamped[0].pose, "hook"), hook, atol=1e-9)
@@ -188,7 +186,7 @@ def plan_while_the_base_moves(client, goal, start, odom_from_chassis, *objects):
 @pytest.mark.parametrize(("shift", "code"), [(0.0005, Code.SUCCESS), (0.2, INVALIDATED)])
 def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
     goal = turn_to(-1.0, boom=(0.0, 1e-3))  # the hook passes by the rock at 0.5
-    response = plan_while_the_base_moves(crane, goal, state_of(turn=1.5), pose(shift, 0.0), rock(0.65))
+    response = plan_while_the_base_moves(crane, goal, state_of(turn=1.5), arm.at(shift, 0.0, 0.0), rock(0.65))
     assert response.error_code.val == code, response.error_code
     assert (code == Code.SUCCESS) == bool(response.trajectory.joint_trajectory.points)
 
@@ -196,10 +194,10 @@ def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
 def test_a_plan_is_proved_again_after_a_motion_of_what_the_robot_carries(crane):
     """The base turns so little that only a load three metres away moves by more than the tolerance."""
     angle = -1.0 - 2.0 * math.asin(0.5 * (0.1 + 0.0015) / 3.0)  # the load ends 1.5 mm from the rock
-    start, place = state_of(turn=0.5), pose(3.0 * math.cos(angle), 3.0 * math.sin(angle))
-    load = solid("load", pose(2.5, 0.0), [0.05], SolidPrimitive.SPHERE, "hook")
+    start, place = state_of(turn=0.5), arm.at(3.0 * math.cos(angle), 3.0 * math.sin(angle), 0.0)
+    load = solid("load", arm.at(2.5, 0.0, 0.0), [0.05], SolidPrimitive.SPHERE, "hook")
     start.attached_collision_objects = [attached(load, "hook")]
-    turned = pose(0.0, 0.0)
+    turned = arm.at(0.0, 0.0, 0.0)
     turned[:2, :2] = [[math.cos(8e-4), math.sin(8e-4)], [-math.sin(8e-4), math.cos(8e-4)]]
     far_rock = solid("rock", place, [0.05], SolidPrimitive.SPHERE, "odom")
     code = plan_while_the_base_moves(crane, turn_to(-1.0, 1e-7, boom=(0.0, 1e-7)), start, turned, far_rock).error_code

@@ -41,6 +41,8 @@ from superovoid_interfaces.srv import GetDistances
 from superovoid.compiled.threads import processors
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
 
+import arm
+
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes
 INVALIDATED = Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
@@ -72,12 +74,11 @@ def scene(service, client):
 
 
 def is_valid(client, values):
-    state = arm_state(values)
-    return client.check(state, group_name="panda_arm").valid
+    return client.check(state_of(values), group_name="panda_arm").valid
 
 
-def arm_state(values):
-    return RobotState(is_diff=True, joint_state=joint_state(dict(zip(panda.ARM, values, strict=True))))
+def state_of(values):
+    return RobotState(is_diff=True, joint_state=joint_state(panda.state_of(values)))
 
 
 def pose_goal(pose, frame=ROOT, link=TIP, tolerance=1e-3):
@@ -115,7 +116,7 @@ def interpolate(response, parts=4):
 AT_WALL = (0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8)
 NEAR_LEFT = {"path_constraints": Constraints(joint_constraints=[joint_range("panda_joint1", 0.7, 0.1)])}
 NEAR_RIGHT = {"path_constraints": joint_goal(RIGHT)}
-BEYOND = arm_state((3.0, *LEFT[1:]))
+BEYOND = state_of((3.0, *LEFT[1:]))
 INTO_WALL = tip(LEFT)
 INTO_WALL[1, 3] = 0.0
 
@@ -127,7 +128,7 @@ def poses(count, links=None):
 @pytest.mark.ci
 def test_forward_kinematics_are_those_of_the_requested_state(scene):
     links = ["panda_hand", "panda_link3"]
-    state = arm_state(RIGHT)
+    state = state_of(RIGHT)
     response = scene.call(GetPositionFK, "/compute_fk", fk_link_names=links, robot_state=state)
     assert response.error_code.val == Code.SUCCESS and response.fk_link_names == links
     expected = ROBOT.forward_kinematics(panda.state_of(RIGHT))
@@ -160,7 +161,7 @@ def test_inverse_kinematics_reach_the_pose_and_the_state_is_valid(scene):
 
 def test_inverse_kinematics_into_the_wall_exist_if_contact_is_allowed(scene):
     assert inverse(scene, INTO_WALL, avoid_collisions=False).error_code.val == Code.SUCCESS
-    far = place(3.0, 0.0, 0.0) @ INTO_WALL
+    far = arm.at(3.0, 0.0, 0.0) @ INTO_WALL
     assert inverse(scene, far, avoid_collisions=False, timeout=Duration(sec=1)).error_code.val == Code.NO_IK_SOLUTION
 
 
@@ -208,7 +209,7 @@ def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):
     response = plan(scene, joint_goal(RIGHT), start_state=start)
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
     for state in interpolate(response)[::5]:
-        asked = arm_state(state)
+        asked = state_of(state)
         asked.attached_collision_objects = [rod]
         assert scene.check(asked, group_name="panda_arm").valid
 
@@ -245,7 +246,7 @@ UNTURNED = PoseStamped(pose=Pose(orientation=Quaternion(w=0.0)))
         (plan, joint_goal(RIGHT), {"max_velocity_scaling_factor": 1e-9}, Code.FAILURE, "would take"),
         (plan, joint_goal(RIGHT), {"max_cartesian_speed": 0.1}, Code.FAILURE, "max_cartesian_speed"),
         (plan, joint_goal(RIGHT), {"seconds": float("nan")}, Code.FAILURE, "allowed_planning_time"),
-        (plan, joint_goal(RIGHT), {"start_state": arm_state(AT_WALL)}, Code.START_STATE_IN_COLLISION, "wall"),
+        (plan, joint_goal(RIGHT), {"start_state": state_of(AT_WALL)}, Code.START_STATE_IN_COLLISION, "wall"),
         (plan, joint_goal(RIGHT), {"start_state": BEYOND}, Code.START_STATE_INVALID, "panda_joint1 = 3"),
         (plan, joint_goal(RIGHT), NEAR_RIGHT, Code.START_STATE_VIOLATES_PATH_CONSTRAINTS, "start"),
         (plan, joint_goal(RIGHT), NEAR_LEFT, Code.GOAL_VIOLATES_PATH_CONSTRAINTS, "panda_joint1"),
@@ -271,18 +272,8 @@ def test_what_cannot_be_found_is_refused_by_its_code(scene, ask, wanted, fields,
 # --- the world changes during a search ---
 
 
-def state_of(values):
-    return RobotState(is_diff=True, joint_state=joint_state(panda.state_of(values)))
-
-
-def place(*point):
-    pose = np.eye(4)
-    pose[:3, 3] = point
-    return pose
-
-
 def ball(client, point):
-    client.apply(solid("ball", place(*point), [0.05], SolidPrimitive.SPHERE))
+    client.apply(solid("ball", arm.at(*point), [0.05], SolidPrimitive.SPHERE))
 
 
 def begin_plan(client, path=None, to=RIGHT):
@@ -311,7 +302,7 @@ def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene):
 
     def put_station(x):
         """Put the frame there, and wait until the tip is seen to be where it is from there."""
-        pose, where = place(x, 0.0, 0.0), place(-x, 0.0, 0.0) @ tip(LEFT)
+        pose, where = arm.at(x, 0.0, 0.0), arm.at(-x, 0.0, 0.0) @ tip(LEFT)
         here = Constraints(position_constraints=[region(TIP, "station", where, [0.01] * 3)])
 
         def is_known(response):
@@ -360,7 +351,7 @@ def test_a_solution_whose_goal_has_moved_away_is_not_answered(scene):
     """It is given in the frame of an object."""
     ball(scene, (0.0, 0.0, -5.0))
     # Nothing else is judged again than the goal.
-    future = begin_inverse(scene, place(0.0, 0.0, 5.0) @ tip(RIGHT), "ball", avoid=False)
+    future = begin_inverse(scene, arm.at(0.0, 0.0, 5.0) @ tip(RIGHT), "ball", avoid=False)
     ball(scene, (1.1, 0.0, -5.0))
     response = end(scene, future)
     code = response.error_code

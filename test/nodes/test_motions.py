@@ -34,6 +34,7 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 
+import arm
 from world import WALL, octomap, with_octomap
 
 pytestmark = panda.NEEDS_PLANNER
@@ -311,15 +312,9 @@ def cartesian(client, *waypoints, avoid=True, **fields):
     )
 
 
-def moved(pose, x=0.0, y=0.0, z=0.0):
-    pose = pose.copy()
-    pose[:3, 3] += x, y, z
-    return pose
-
-
 def test_a_cartesian_path_is_straight_and_can_be_executed(robot):
     start = tip(LEFT)
-    end = moved(start, z=-0.15)
+    end = arm.at(0.0, 0.0, -0.15) @ start
     response = cartesian(robot, end)
     assert (response.error_code.val, response.fraction) == (Code.SUCCESS, 1.0), response.error_code.message
     states = np.array([point.positions for point in response.solution.joint_trajectory.points])
@@ -336,10 +331,10 @@ def test_a_cartesian_path_is_straight_and_can_be_executed(robot):
 def test_a_cartesian_path_ends_before_contact(robot):
     robot.apply(block("wall", panda.wall()))
     start = tip(LEFT)
-    far = moved(start, y=-2.0 * start[1, 3])
+    far = arm.at(0.0, -2.0 * start[1, 3], 0.0) @ start
     response = cartesian(robot, far)
     assert response.error_code.val == Code.SUCCESS and 0.0 < response.fraction < 0.6
-    through = cartesian(robot, moved(start, y=-start[1, 3]), avoid=False)
+    through = cartesian(robot, arm.at(0.0, -start[1, 3], 0.0) @ start, avoid=False)
     assert through.fraction > response.fraction
 
 
@@ -354,7 +349,7 @@ def test_a_cartesian_path_ends_before_contact(robot):
     ],
 )
 def test_a_cartesian_path_obeys_its_options_or_is_refused(robot, fields, code, fraction):
-    response = cartesian(robot, moved(tip(LEFT), z=-0.15), **fields)
+    response = cartesian(robot, arm.at(0.0, 0.0, -0.15) @ tip(LEFT), **fields)
     assert (response.error_code.val, response.fraction) == (code, fraction)
 
 
@@ -386,7 +381,7 @@ def test_the_urdf_of_a_group_is_a_robot(robot):
 
 
 def test_the_octomap_is_cleared(robot):
-    assert robot.apply_scene(with_octomap(octomap(WALL, moved(np.eye(4), z=-5.0), frame=ROOT)))
+    assert robot.apply_scene(with_octomap(octomap(WALL, arm.at(0.0, 0.0, -5.0), frame=ROOT)))
     assert len(robot.scene().world.octomap.octomap.data)
     robot.call(Empty, "/clear_octomap")
     assert not len(robot.scene().world.octomap.octomap.data)
