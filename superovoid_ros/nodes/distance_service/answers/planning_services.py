@@ -33,7 +33,7 @@ from superovoid.planning.timing import MotionLimits, Trajectory, time_path
 from superovoid.planning.validity import NoContact
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.conversions import to_pose
-from superovoid_ros.nodes.common.mistakes import listing, refusals
+from superovoid_ros.nodes.common.mistakes import refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.constraints import condition, count_of, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
@@ -101,10 +101,9 @@ class PlanningServices(Searches):
 
     def _describe(self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response) -> None:
         robot = self._current.model().robot
-        if request.group_name not in robot.groups:
-            words = f"group_name: '{request.group_name}' is no group (groups: {listing(robot.groups)})"
-            raise CodedError(_FAILURE, words)
-        response.urdf_string = _urdf_of_links(self._urdf(), request.group_name, robot.group(request.group_name).links)
+        with coded(_FAILURE, "group_name"):
+            links = robot.group(request.group_name).links
+        response.urdf_string = _urdf_of_links(self._urdf(), request.group_name, links)
         response.error_code = success()
 
     def _compute_fk(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> None:

@@ -24,10 +24,10 @@ from superovoid.planning.first_path import ACCEPT_SPACING
 from superovoid.planning.scene_problem import SceneProblem, ranges_without_limits
 from superovoid.planning.timing import Trajectory, check_trajectory, states_along
 from superovoid.robot.groups import Group
-from superovoid_ros.nodes.common.mistakes import listing, refusals
+from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.distance_service.answers.constraints import are_satisfied, condition
 from superovoid_ros.nodes.distance_service.answers.controllers import lead_from
-from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNERS, CodedError, code_of, success
+from superovoid_ros.nodes.distance_service.answers.error_codes import OF_PLANNERS, CodedError, code_of, coded, success
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.world.planning_scene_service import attached_messages, joints_message
@@ -165,16 +165,13 @@ class Searches(RequestedStates):
             If the group does not exist, none of its joints can be planned, or joints that move its links cannot.
         """
         robot = self._current.model().robot
-        group = robot.group(name) if name in robot.groups else None
-        words = ""
-        if group is None:
-            words = f"'{name}' is not a group of '{robot.name}' (groups: {listing(robot.groups)})"
-        elif not group.joints:
-            words = f"group '{name}' has no joint that can be planned"
-        elif group.outside:
-            words = f"group '{name}' has joint '{group.outside[0]}': floating and planar joints cannot be planned"
-        if words:
-            raise CodedError(MoveItErrorCodes.INVALID_GROUP_NAME, f"group_name: {words}")
+        with coded(MoveItErrorCodes.INVALID_GROUP_NAME, "group_name"):
+            group = robot.group(name)
+            if not group.joints:
+                raise InputError(f"group '{name}' has no joint that can be planned")
+            if group.outside:
+                words = f"group '{name}' has joint '{group.outside[0]}'"
+                raise InputError(f"{words}: floating and planar joints cannot be planned")
         return self.state_of(start, frame_ids, stop=stop), group
 
     def again(self, before: RequestedState) -> RequestedState:
