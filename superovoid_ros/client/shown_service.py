@@ -34,7 +34,6 @@ from superovoid.viewing.picture import (
     MOST_PAIRS,
     NEAR,
     Clearance,
-    DrawnBody,
     DrawnPair,
     Picture,
     checked_near,
@@ -327,24 +326,15 @@ class ShownService:
         pairs = answer.pairs
         lower, upper = (np.array([getattr(pair, name) for pair in pairs]) for name in ("lower", "upper"))
         found = meanings(lower, upper, near)
-        worst: dict[str, int] = {}
-        for pair, meaning in zip(pairs, found.tolist(), strict=True):
-            for name in (pair.body_a, pair.body_b):
-                worst[name] = max(worst.get(name, Meaning.UNCHECKED), meaning)
-        # A body without a pair in the answer is farther than `max_distance` from every body that it is checked against.
-        far = Meaning.APART if near <= max_distance else Meaning.NEAR if max_distance > 0.0 else Meaning.UNKNOWN
-        bodies = tuple(
-            replace(one, meaning=_meaning_of(one, worst.get(one.body.name), far))
-            for one in known
-            if one.body.link in poses
-        )
+        bodies = tuple(one for one in known if one.body.link in poses)
         rows = [row for row in range(len(pairs)) if row == 0 or found[row] >= Meaning.NEAR]
         drawn = tuple(_drawn_pair(pairs[row], Meaning(int(found[row]))) for row in rows[:MOST_PAIRS])
         if len(pairs):
             meaning = int(found.max())
             least = min(float(lower.min()), max_distance), float(upper.min())
         else:
-            meaning, least = int(far), (max_distance, math.inf)
+            # Every pair is farther apart than `max_distance`.
+            meaning, least = int(Meaning.APART if near <= max_distance else Meaning.NEAR), (max_distance, math.inf)
             if not answer.pairs_considered or not math.isfinite(max_distance):
                 meaning, least, missing = Meaning.UNKNOWN, (math.nan, math.nan), missing or "no pair is checked"
         if missing:
@@ -370,13 +360,6 @@ class ShownService:
         if self._bodies.trouble:
             words.append(self._bodies.trouble)
         return "; ".join(words)
-
-
-def _meaning_of(body: DrawnBody, worst: int | None, far: Meaning) -> Meaning:
-    """Return the meaning of a body: from its pairs in the answer, otherwise from the colour of its marker."""
-    if body.meaning in (Meaning.UNCHECKED, Meaning.UNKNOWN):
-        return Meaning(max(worst or 0, body.meaning))
-    return far if worst is None else Meaning(max(worst, far))
 
 
 def _drawn_pair(pair: PairDistance, meaning: Meaning) -> DrawnPair:
