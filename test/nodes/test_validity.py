@@ -196,48 +196,49 @@ def result_of(client, constraints, slide=1.5, wrist=0.0):
     return result.result, result.distance
 
 
-def joint_constraint(name="slide", position=0.5, above=0.1, below=0.2, weight=1.0):
+def joint(name="slide", position=0.5, above=0.1, below=0.2, weight=1.0):
     tolerances = {"tolerance_above": above, "tolerance_below": below}
-    return JointConstraint(joint_name=name, position=position, weight=weight, **tolerances)
+    return Constraints(
+        joint_constraints=[JointConstraint(joint_name=name, position=position, weight=weight, **tolerances)]
+    )
 
 
-@pytest.mark.parametrize(
-    ("constraint", "slide", "wrist", "satisfied", "distance"),
-    [
-        (joint_constraint(), 0.6, 0.0, True, 0.1),
-        (joint_constraint(), 0.61, 0.0, False, 0.11),
-        (joint_constraint(), 0.3, 0.0, True, 0.2),
-        (joint_constraint(weight=2.0), 0.25, 0.0, False, 0.5),
-        (joint_constraint(weight=0.0), 0.25, 0.0, False, 0.25),
-        (joint_constraint("follower", 0.4), 0.0, 0.9, True, 0.05),  # half the wrist's
-        (joint_constraint(position=9.0), 2.0, 0.0, True, 0.0),  # beyond the limit means the limit
-        (joint_constraint(position=-9.0), 0.0, 0.0, True, 0.0),
-        (joint_constraint(position=2.4), 2.3, 0.0, False, 0.3),
-    ],
-)
-def test_joint_constraints_are_evaluated_as_move_group_does(state, constraint, slide, wrist, satisfied, distance):
-    found = result_of(state, Constraints(joint_constraints=[constraint]), slide, wrist)
-    assert found == (satisfied, pytest.approx(distance, abs=1e-12))
-
-
-def test_position_constraints_hold_if_the_links_point_is_inside(state):
+def point_in_box():
     region = BoundingVolume(
         primitives=[SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[0.4, 0.4, 0.4])],
         primitive_poses=[to_pose(arm.at(1.5, 0.0, 0.0))],
     )
     one = PositionConstraint(link_name="hand", target_point_offset=Vector3(x=0.5), constraint_region=region, weight=1.0)
     one.header.frame_id = "ground"
-    found = [result_of(state, Constraints(position_constraints=[one]), slide, 0.0) for slide in (0.9, 0.7)]
-    assert found == [(True, pytest.approx(0.1)), (False, pytest.approx(0.3))]
+    return Constraints(position_constraints=[one])
 
 
-@pytest.mark.parametrize("parameterization", [0, 1])
-def test_orientation_constraints_limit_angles_about_the_axes(state, parameterization):
+def unturned(parameterization):
     tolerances = {f"absolute_{axis}_axis_tolerance": angle for axis, angle in (("x", 0.01), ("y", 0.01), ("z", 0.3))}
     one = OrientationConstraint(link_name="hand", weight=1.0, parameterization=parameterization, **tolerances)
     one.header.frame_id = "ground"
-    found = [result_of(state, Constraints(orientation_constraints=[one]), 0.0, wrist) for wrist in (-0.29, 0.31)]
-    assert found == [(True, pytest.approx(0.29)), (False, pytest.approx(0.31))]
+    return Constraints(orientation_constraints=[one])
+
+
+@pytest.mark.parametrize(
+    ("constraints", "slide", "wrist", "satisfied", "distance"),
+    [
+        (joint(), 0.6, 0.0, True, 0.1),
+        (joint(), 0.61, 0.0, False, 0.11),
+        (joint(), 0.3, 0.0, True, 0.2),
+        (joint(weight=2.0), 0.25, 0.0, False, 0.5),
+        (joint(weight=0.0), 0.25, 0.0, False, 0.25),
+        (joint("follower", 0.4), 0.0, 0.9, True, 0.05),  # half the wrist's
+        (joint(position=9.0), 2.0, 0.0, True, 0.0),  # beyond the limit means the limit
+        (joint(position=-9.0), 0.0, 0.0, True, 0.0),
+        (joint(position=2.4), 2.3, 0.0, False, 0.3),
+        (point_in_box(), 0.9, 0.0, True, 0.1),
+        (point_in_box(), 0.7, 0.0, False, 0.3),
+        *((unturned(kind), 0.0, wrist, wrist < 0.0, abs(wrist)) for kind in (0, 1) for wrist in (-0.29, 0.31)),
+    ],
+)
+def test_constraints_are_evaluated_as_move_group_does(state, constraints, slide, wrist, satisfied, distance):
+    assert result_of(state, constraints, slide, wrist) == (satisfied, pytest.approx(distance, abs=1e-12))
 
 
 def facing(direction, x=0.0, y=0.0, z=0.0):
@@ -306,25 +307,20 @@ def test_angles_of_view_and_range_are_limited(state, fields, satisfied):
 
 
 @pytest.mark.parametrize(
-    ("fields", "words"),
+    ("constraints", "words"),
     [
-        ({"target": facing([1.0, 0.0, 0.0], 0.5, 1.0)}, "in the plane of the target"),
-        ({"sensor_frame": "nowhere"}, "visibility_constraints[0]: sensor_pose: frame_id 'nowhere'"),
-        ({"target_radius": math.nan}, "target_radius"),
-        ({"sensor_view_direction": 7}, "sensor_view_direction = 7"),
-        ({"cone_sides": 2**31 - 1}, "cone_sides = 2147483647: must be at most"),
+        (visibility(target=facing([1.0, 0.0, 0.0], 0.5, 1.0)), "in the plane of the target"),
+        (visibility(sensor_frame="nowhere"), "visibility_constraints[0]: sensor_pose: frame_id 'nowhere'"),
+        (visibility(target_radius=math.nan), "target_radius"),
+        (visibility(sensor_view_direction=7), "sensor_view_direction = 7"),
+        (visibility(cone_sides=2**31 - 1), "cone_sides = 2147483647: must be at most"),
+        (joint("elbow"), "joint 'elbow' is not a joint with one position"),
     ],
 )
-def test_a_wrong_visibility_constraint_is_not_satisfied_and_logged(service, state, fields, words):
+def test_a_wrong_constraint_is_not_satisfied_and_logged(service, state, constraints, words):
     before = len(service.output())
-    assert result_of(state, visibility(**fields)) == (False, math.inf)
+    constraints.joint_constraints = [*constraints.joint_constraints, *joint(position=0.0).joint_constraints]
+    results = state.check(joints(0.0, 0.0), constraints=constraints).constraint_result
+    assert sorted(result.result for result in results) == [False, True]  # the others are evaluated
     assert state.wait(lambda: words in service.output()[before:]), service.output()[before:]
     assert "Traceback" not in service.output()[before:]
-
-
-def test_of_several_constraints_a_wrong_one_is_not_satisfied(service, state):
-    asked = Constraints(joint_constraints=[joint_constraint("elbow"), joint_constraint(position=0.0)])
-    response = state.check(constraints=asked)
-    assert not response.valid
-    assert [result.result for result in response.constraint_result] == [False, True]
-    service.wait_for_output("joint 'elbow' is not a joint with one position")
