@@ -132,8 +132,8 @@ class DistanceService(LifecycleNode):
         common = self.common, self.current, measurements
         parts = [ValidityServices(*common)]
         if self.common.parameter("planning"):
+            from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
             from superovoid_ros.nodes.distance_service.answers.motions import MotionActions
-            from superovoid_ros.nodes.distance_service.answers.planning_services import PlanningServices
 
             plans = PlanningServices(*common, lambda: world.urdf)
             parts += [plans, MotionActions(*common, plans)]

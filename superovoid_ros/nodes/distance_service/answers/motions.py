@@ -3,7 +3,7 @@
 
 """Actions `move_action` and `execute_trajectory`, with the names, types and codes of move_group's.
 
-    goal -> plan (`planning_services.py`) -> trajectory, proved -> goals of controllers (`controllers.py`) -> results
+    goal -> plan (`motion_plans.py`) -> trajectory, proved -> goals of controllers (`controllers.py`) -> results
 
 Controllers follow one motion at a time. A new goal that moves the robot stops the previous motion and waits for its
 end.
@@ -51,7 +51,7 @@ from superovoid_ros.nodes.distance_service.answers.controllers import (
     shares_of,
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, success
-from superovoid_ros.nodes.distance_service.answers.planning_services import PlanningServices
+from superovoid_ros.nodes.distance_service.answers.motion_plans import PlanningServices
 from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.searches import INVALIDATED, ProvedMotion, Searches, motion_of
 from superovoid_ros.nodes.distance_service.jobs import Kind
