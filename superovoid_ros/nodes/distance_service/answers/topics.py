@@ -286,14 +286,7 @@ class Topics(Part):
         result = query.run_once()
         message = message_of(query, result, self._spare)
         self.statistics.uncertified += message.unproven
-        stale = self._measurements.fill_freshness(message, state)
-        if stale:
-            self.node.get_logger().warning(
-                f"stale: {stale} (joint states: {message.joint_state_age:.1f} s, "
-                f"transforms: {message.base_pose_age:.1f} s): their sender has stopped, or its clock differs from "
-                "this node's (check use_sim_time and the clocks of the machines)",
-                throttle_duration_sec=LOG_PERIOD,
-            )
+        self._measurements.fill_freshness(message, state)
         if wanted:
             self._distances_publisher.publish(message)
         if markers is None:
