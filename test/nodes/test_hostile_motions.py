@@ -18,8 +18,8 @@ from control_msgs.action import FollowJointTrajectory
 from holding import SERVICE, hold
 from motion_goals import Goal, controllers_file, execute, move, move_goal, trajectory
 from moveit_msgs.action import MoveGroup
+from moveit_msgs.msg import CollisionObject, PlanningScene, RobotState
 from moveit_msgs.msg import MoveItErrorCodes as Code
-from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import GetPositionFK
 from panda_service import LEFT, RIGHT, TIP, attached, block, joint_state, solid, start, tip
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -231,6 +231,19 @@ def test_a_motion_whose_proof_takes_long_is_stopped(robot):
     hold(robot, "motion", False)
     assert code.val == INVALIDATED and "not proved after" in code.message, code.message
     assert robot.machine.cancelled
+
+
+@pytest.mark.ci
+def test_no_motion_begins_or_goes_on_while_messages_are_unread(robot):
+    goal = begin_motion(robot)
+    hold(robot, "read", True)
+    robot.publisher(CollisionObject, "/collision_object").publish(block("wall", panda.wall()))
+    found = goal.code()
+    late = execute(robot, trajectory((0.0, LEFT), (30.0, RIGHT))).code()
+    hold(robot, "read", False)
+    assert found.val == INVALIDATED and "not proved after" in found.message, found.message
+    assert late.val == INVALIDATED and "messages about the world" in late.message, late.message
+    assert robot.machine.cancelled and len(robot.machine.goals) == 1
 
 
 def test_a_goal_in_an_inactive_node_is_refused_though_another_stops(robot):

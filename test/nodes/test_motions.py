@@ -4,6 +4,7 @@
 """Motions and Cartesian paths as move_group's clients request them, with simulated controllers."""
 
 from contextlib import nullcontext
+from pathlib import Path
 from types import MappingProxyType
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ import panda
 import pytest
 import yaml
 from action_msgs.msg import GoalStatus
-from control_msgs.action import FollowJointTrajectory
+from control_msgs.action import FollowJointTrajectory, GripperCommand
 from motion_goals import Goal, controllers_file, execute, move, move_goal, trajectory
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
@@ -28,9 +29,13 @@ from std_srvs.srv import Empty
 from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.answers.controllers import (
+    Controller,
     ExecutionLimits,
+    check_grippers,
+    read_controllers,
     read_execution_limits,
     read_trajectory,
+    shares_of,
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 
@@ -51,6 +56,7 @@ def service_with_controllers(serve, start_node, client, tmp_path_factory):
         "hand_controller": ("GripperCommand", "gripper_cmd", ["panda_finger_joint1"]),
     }
     all_controllers = {**simulated, "own_controller": ("FollowJointTrajectory", "", ["panda_finger_joint1"])}
+    all_controllers["lazy_controller"] = "FollowJointTrajectory", "", panda.ARM[:1]
     limits = {"allowed_goal_duration_margin": MARGIN, "allowed_start_tolerance": 0.02}
     initial = path / "initial.yaml"
     initial.write_text(yaml.safe_dump({"initial_positions": panda.state_of(LEFT)}), encoding="utf-8")
@@ -260,6 +266,59 @@ def test_a_controller_that_fails_or_stays_ends_the_motion_of_all(robot, end, sec
     at = measured(robot)
     assert (abs(at[0] - RIGHT[0]) > 0.1) == (end is fail)
     np.testing.assert_array_equal(measured(robot), at)
+
+
+# Both joints turn, and the lazy controller has the first one.
+TURNED = trajectory((0.0, LEFT), (3.0, [*RIGHT[:6], LEFT[6] + 0.5]))
+FIRST = trajectory((0.0, LEFT[:1]), (1.0, RIGHT[:1]), joints=panda.ARM[:1])
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize(
+    ("message", "controllers", "words"),
+    [
+        (FIRST, ["lazy_controller"], "the controllers have ended, but"),
+        (TURNED, ["lazy_controller", "arm_controller"], "has left its trajectory"),
+    ],
+)
+def test_a_joint_that_does_not_follow_its_trajectory_ends_the_motion(robot, message, controllers, words):
+    def idle(handle):
+        handle.succeed()
+        return FollowJointTrajectory.Result()
+
+    server = ActionServer(robot.node, FollowJointTrajectory, "/lazy_controller", idle)
+    while "no server" in (found := execute(robot, message, controllers).code()).message:
+        pass
+    server.destroy()
+    assert found.val == FAILED and words in found.message, found
+    assert abs(measured(robot)[0] - LEFT[0]) < 1e-3 and measured(robot)[6] < LEFT[6] + 0.4
+
+
+FINGERS = ["left", "right"]
+
+
+@pytest.mark.parametrize(("order", "effort", "wanted"), [(FINGERS, None, 5.0), (FINGERS[::-1], 2.0, 2.0)])
+def test_a_gripper_gets_the_position_of_its_first_joint(tmp_path, order, effort, wanted):
+    path = controllers_file(tmp_path / "controllers.yaml", {"hand": ("GripperCommand", "gripper_cmd", FINGERS)})
+    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    content["moveit_simple_controller_manager"]["hand"]["max_effort"] = 5
+    Path(path).write_text(yaml.safe_dump(content), encoding="utf-8")
+    at = {"left": 0.01, "right": -0.01}
+    fields = {} if effort is None else {"effort": [effort, effort]}
+    message = trajectory((1.0, [at[joint] for joint in order]), joints=order, **fields)
+    ((_, goal),) = shares_of(message, read_controllers(path), ["right"])
+    assert (goal.command.position, goal.command.max_effort) == (0.01, wanted)
+
+
+def test_fingers_of_one_gripper_that_end_apart_are_refused():
+    hand = Controller("hand", GripperCommand, "hand", ("left", "right"), True)
+    for right, expected in (
+        (0.02, nullcontext()),
+        (0.03, pytest.raises(CodedError, match="must not end at different")),
+    ):
+        given = read_trajectory(trajectory((0.0, [0.0, 0.0]), (1.0, [0.02, right]), joints=FINGERS))
+        with expected:
+            check_grippers(given, [hand])
 
 
 # --- limits of execution ---

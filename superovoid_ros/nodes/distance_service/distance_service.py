@@ -136,7 +136,7 @@ class DistanceService(LifecycleNode):
             from superovoid_ros.nodes.distance_service.answers.motions import MotionActions
 
             plans = PlanningServices(*common, lambda: world.urdf)
-            parts += [plans, MotionActions(*common, plans)]
+            parts += [plans, MotionActions(*common, plans, lambda: world.unread_since)]
         return parts
 
     def report_failure(self, what: str, error: Exception) -> None:

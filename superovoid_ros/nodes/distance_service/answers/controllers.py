@@ -36,6 +36,8 @@ class Controller:
     action: str
     joints: tuple[str, ...]
     is_default: bool
+    max_effort: float = 0.0
+    """Of a gripper, N or Nm, unless the trajectory has efforts; 0: that of its controller."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class ExecutionLimits:
     allowed_start_tolerance: float = 0.01
     """Largest distance of a joint from the first point of its trajectory, rad or m. As in MoveIt, 0 disables this
     check; it also disables the check for stale joint states."""
+    allowed_path_tolerance: float = 0.1
+    """Largest distance of a joint from the states of its trajectory up to the present time, and from its end when its
+    controller has ended, rad or m; 0: not checked. MoveIt does not have this limit."""
 
     def seconds(self, duration: float) -> float:
         """Return the time limit for a trajectory of a duration, s; infinite without monitoring."""
@@ -63,6 +68,12 @@ class ExecutionLimits:
         if tolerance and not abs(measured - position) <= tolerance:
             words = f"joint '{joint}' is at {measured:.4g}, its trajectory starts at {position:.4g}"
             raise CodedError(MoveItErrorCodes.CONTROL_FAILED, f"{words}: must be within {tolerance:g}")
+
+    def off_path(self, ways: Mapping[str, float]) -> str:
+        """Return which joint is too far from its trajectory, or nothing; `ways` are the distances, rad or m."""
+        joint, way = max(ways.items(), key=lambda each: each[1])
+        words = f"joint '{joint}' is {way:.3g} away from it: must be within {self.allowed_path_tolerance:g}"
+        return "" if way <= self.allowed_path_tolerance else f"{words} (allowed_path_tolerance)"
 
 
 def read_mapping(parameter: str, path: str, key: str, *, is_needed: bool = True) -> dict[str, object]:
@@ -125,7 +136,12 @@ def read_controllers(path: str) -> tuple[Controller, ...]:
             raise InputError(f"controllers = {path}: {name}: joints: must be a list of joints")
         space = str(given.get("action_ns") or "")
         action = f"{name}/{space}" if space else name
-        found.append(Controller(name, kind, action, tuple(map(str, joints)), bool(given.get("default"))))
+        effort = given.get("max_effort", 0.0)
+        if isinstance(effort, bool) or not isinstance(effort, int | float) or not 0.0 <= effort < math.inf:
+            words = f"max_effort = {effort!r}: must be a finite number that is not negative"
+            raise InputError(f"controllers = {path}: {name}: {words}")
+        is_default = bool(given.get("default"))
+        found.append(Controller(name, kind, action, tuple(map(str, joints)), is_default, float(effort)))
     return tuple(sorted(found, key=lambda one: not one.is_default))
 
 
@@ -165,16 +181,24 @@ def check_grippers(trajectory: Trajectory, controllers: Sequence[Controller]) ->
     ways = np.ptp(trajectory.positions, axis=0).tolist()
     moved = {joint for joint, way in zip(trajectory.joints, ways, strict=True) if way > _AT_REST}
     for one in controllers:
-        if one.kind is GripperCommand and moved & set(one.joints) and moved - set(one.joints):
-            words = f"controller '{one.name}' moves a gripper at its own speed, so no other joint may move meanwhile"
+        if one.kind is not GripperCommand or not moved & set(one.joints):
+            continue
+        words = f"controller '{one.name}' moves a gripper "
+        if moved - set(one.joints):
+            words += "at its own speed, so no other joint may move meanwhile"
+            raise CodedError(MoveItErrorCodes.CONTROL_FAILED, words)
+        ends = trajectory.positions[-1, [trajectory.joints.index(joint) for joint in one.joints if joint in moved]]
+        if np.ptp(ends) > _AT_REST:
+            words += "to one position, so its joints must not end at different ones"
             raise CodedError(MoveItErrorCodes.CONTROL_FAILED, words)
 
 
 def _goal_of(controller: Controller, trajectory: JointTrajectory, columns: Sequence[int]) -> object:
     last = trajectory.points[-1]
     if controller.kind is GripperCommand:
-        effort = last.effort[columns[0]] if len(last.effort) else 0.0
-        return GripperCommand.Goal(command=Gripper(position=last.positions[columns[0]], max_effort=effort))
+        first = min(columns, key=lambda column: controller.joints.index(trajectory.joint_names[column]))
+        effort = last.effort[first] if len(last.effort) else controller.max_effort
+        return GripperCommand.Goal(command=Gripper(position=last.positions[first], max_effort=effort))
     share = JointTrajectory(header=trajectory.header, joint_names=[trajectory.joint_names[i] for i in columns])
     for point in trajectory.points:
         of_each = {

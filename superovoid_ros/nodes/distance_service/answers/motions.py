@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Time
-from control_msgs.action import FollowJointTrajectory
+from control_msgs.action import FollowJointTrajectory, GripperCommand
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import (
     CollisionObject,
@@ -61,8 +62,9 @@ from superovoid_ros.nodes.distance_service.world.current_model import CurrentMod
 
 EVENT = "trajectory_execution_event"
 _LOOK = 0.1  # s between two checks of the measured state during a motion
+_STEP = 0.01  # s between the states of a motion with which the measured state is compared
 _END = 5.0  # s, time limit for stopped controllers to end
-_LONGEST_PROOF = 2.0  # s, after which a motion stops that is not proved in a changed world
+_LONGEST = 2.0  # s, after which a motion stops that is not proved in a changed world
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
 
@@ -138,6 +140,12 @@ class MotionGoal:
     """Motion that controllers follow."""
     proved: RequestedState | None = None
     """State in which the rest of the motion was last proved."""
+    watched: list[str] = field(default_factory=list)
+    """Joints that controllers move at the speed of the motion."""
+    unproved: float = math.inf
+    """Value of `time.monotonic` since which there may be a world other than that of the last proof, s."""
+    changed: float = math.inf
+    """Value of `time.monotonic` since which there may be a world other than that of the present proof, s."""
 
     def close(self, succeeded: bool) -> None:
         """End the goal; its status is cancelled if the client has cancelled it."""
@@ -189,10 +197,15 @@ class MotionActions(Searches):
     )
 
     def __init__(
-        self, common: Common, current: CurrentModel, measurements: Measurements, plans: PlanningServices
+        self,
+        common: Common,
+        current: CurrentModel,
+        measurements: Measurements,
+        plans: PlanningServices,
+        unread_since: Callable[[], float],
     ) -> None:
         super().__init__(common, current, measurements)
-        self._plans = plans
+        self._plans, self._unread_since = plans, unread_since
         self._controllers: tuple[Controller, ...] = ()
         self._limits = ExecutionLimits()
         # Open after `clean_up` too: controllers that follow or later accept a goal must be stopped.
@@ -239,6 +252,7 @@ class MotionActions(Searches):
     def model_changed(self) -> None:
         """Prove the rest of the present motion again."""
         if self._motion is not None:
+            self._motion.changed = min(self._motion.changed, time.monotonic())
             self._motion.wake()
 
     def _cancel(self, handle: ServerGoalHandle) -> None:
@@ -343,29 +357,71 @@ class MotionActions(Searches):
         for one, _ in goals:
             if not self._clients[one].server_is_ready():
                 raise CodedError(_FAILED, f"controller '{one.name}': its action has no server")
-        # The robot may have moved since its state was looked up.
-        words, motion.proved, _ = await self.prove(lambda now: motion_of(given, now).refutation(now), proof)
-        if words:
-            raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
-        motion.require()
-        self._check_start(given)
+        at_own_speed = {joint for one, _ in goals if one.kind is GripperCommand for joint in one.joints}
+        motion.watched = [joint for joint in proof.trajectory.joints if joint not in at_own_speed]
         timer = self._lasting.start_timer(_LOOK, motion.wake)
         try:
+            await self._wait_for_messages(motion)
+            # The robot may have moved since its state was looked up.
+            words, motion.proved, _ = await self.prove(lambda now: motion_of(given, now).refutation(now), proof)
+            if words:
+                raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, f"the trajectory is not proved: {words}")
+            motion.require()
+            self._check_start(given)
             for one, goal in goals:
                 motion.shares.append(Share(one.name, self._clients[one], goal, motion.wake))
             await self._watch(motion, self._limits.seconds(given.duration))
+            await self._reach_end(motion)
         finally:
             self._lasting.stop(timer)
+
+    async def _wait_for_messages(self, motion: MotionGoal) -> None:
+        """Wait until the messages about the world that came before are read; raise `CodedError` if this takes long."""
+        began = time.monotonic()
+        while self._unread_since() < began:
+            if time.monotonic() > began + _LONGEST:
+                words = f"messages about the world are not read after {_LONGEST:g} s"
+                raise CodedError(INVALIDATED, f"the trajectory is not proved: {words}")
+            await motion.news
+            motion.news = Future()
+            motion.require()
+
+    def _off_path(self, motion: MotionGoal, after: float) -> str:
+        """Return which joint is at no state of a motion up to a time, s (infinite: not at its end), or nothing."""
+        joints, trajectory = motion.watched, motion.proof.trajectory
+        if not (joints and self._limits.allowed_path_tolerance):
+            return ""
+        try:
+            now = self.again(motion.proof.state)
+        except InputError as error:
+            return str(error) if after == math.inf else ""  # the proof of the rest stops the motion
+        columns, end = [trajectory.joints.index(joint) for joint in joints], min(after, trajectory.duration)
+        times = np.append(np.arange(0.0 if after < math.inf else end, end, _STEP), end)
+        off = trajectory.evaluate(times)[:, columns] - [now.positions[joint] for joint in joints]
+        turns = np.rint(off / (2.0 * np.pi)) * [now.robot.joints[joint].kind == "continuous" for joint in joints]
+        ways = np.abs(off - 2.0 * np.pi * turns)
+        return self._limits.off_path(dict(zip(joints, ways[np.argmin(ways.max(axis=1))].tolist(), strict=True)))
+
+    async def _reach_end(self, motion: MotionGoal) -> None:
+        """Wait until the measured state is at the end of a motion, whose controllers have ended."""
+        until = time.monotonic() + _END
+        while (words := self._off_path(motion, math.inf)) and time.monotonic() < until:
+            await motion.news
+            motion.news = Future()
+            motion.require()
+        if words:
+            raise CodedError(_FAILED, f"the controllers have ended, but {words}")
 
     async def _watch(self, motion: MotionGoal, limit: float) -> None:
         """Watch a motion until its controllers have ended; stop it if one fails, it is not proved, or after `limit`, s.
 
         The feedback is MONITOR once all controllers have accepted.
         """
-        began, is_told, rest, asked = self._clock_time(), False, None, 0.0
+        began, is_told, rest = self._clock_time(), False, None
         while motion.shares and time.monotonic() <= motion.until:
             await motion.news
             motion.news, after = Future(), self._clock_time() - began
+            motion.changed = min(motion.changed, self._unread_since())
             for share in tuple(motion.shares):
                 words = share.end_reason()
                 if words is not None:
@@ -381,12 +437,14 @@ class MotionActions(Searches):
                 motion.end(INVALIDATED, "time has jumped back during the motion")
             elif after > limit:
                 motion.end(MoveItErrorCodes.TIMED_OUT, f"controllers did not end after {limit:.3g} s")
-            elif rest is None or rest.done():  # controllers may fail during a proof
-                asked = time.monotonic()
-                rest = self.node.executor.create_task(self._prove_rest, motion, after)
-            elif time.monotonic() - asked > _LONGEST_PROOF:
-                words = f"the world has changed during the motion: its rest is not proved after {_LONGEST_PROOF:g} s"
+            elif time.monotonic() - min(motion.unproved, motion.changed) > _LONGEST:
+                words = f"the world has changed during the motion: its rest is not proved after {_LONGEST:g} s"
                 motion.end(INVALIDATED, words)
+            elif words := self._off_path(motion, after + _LOOK):
+                motion.end(_FAILED, f"the robot has left its trajectory: {words}")
+            if motion.problem is None and (rest is None or rest.done()):  # controllers may fail during a proof
+                motion.unproved, motion.changed = min(motion.unproved, motion.changed, time.monotonic()), math.inf
+                rest = self.node.executor.create_task(self._prove_rest, motion, after)
         if motion.shares:
             words = f"{motion.problem}; controllers did not end after {_END:g} s"
             motion.problem = CodedError(motion.problem.moveit_code, words)
@@ -405,6 +463,8 @@ class MotionActions(Searches):
                 raise InputError(words)
         except Exception as error:
             motion.end(INVALIDATED, f"the world has changed during the motion: {reason_of(error)}")
+        else:
+            motion.unproved = math.inf
 
     def state_of(self, *request: Any, **options: Any) -> RequestedState:
         """Return the state of a request; raise `CodedError` also if its measurements are stale."""

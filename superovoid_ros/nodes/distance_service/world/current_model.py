@@ -52,6 +52,8 @@ class Diff:
     """Size of the message, bytes."""
     measured: Measured | None = None
     """Measurements at its arrival; None if there was no robot: those when it is applied."""
+    arrived: float = field(default_factory=time.monotonic)
+    """Value of `time.monotonic` at its arrival, s."""
     notes: Sequence[Note] = ()
     """Its notes, after it was applied."""
     error: Exception | None = None

@@ -238,6 +238,11 @@ class World(Part):
         return self._current.snapshot.model is not None
 
     @property
+    def unread_since(self) -> float:
+        """Value of `time.monotonic` at the arrival of the oldest message that is not in the model, s; or infinite."""
+        return self._pending[0].arrived if self._pending else math.inf
+
+    @property
     def unread(self) -> dict[str, str]:
         """Names of unreadable objects, with the reasons."""
         planning = self._current.snapshot.planning
