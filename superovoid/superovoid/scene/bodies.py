@@ -78,9 +78,11 @@ class Body:
         self.__dict__.update(state)
 
 
-def rows_of(bodies: Sequence[Body], length: int, offsets: Offsets) -> tuple[LocalBodies, FloatArray, Offsets]:
-    """Return shapes, poses and bounds of bodies, and their meshes, which `pack_shapes_behind` appends to a pool."""
-    packed, more, offsets = pack_shapes_behind((body.shape for body in bodies), length, offsets)
+def rows_of(
+    bodies: Sequence[Body], link: NDArray[np.int64], length: int, offsets: Offsets
+) -> tuple[LocalBodies, Offsets]:
+    """Return rows of bodies, given the rows of their links; `length` and `offsets` are as for `pack_shapes_behind`."""
+    packed, vertices, offsets = pack_shapes_behind((body.shape for body in bodies), length, offsets)
     spheres = [body.shape.bounding_sphere() for body in bodies]
     centres, halves = np.empty((len(bodies), 3)), np.empty((len(bodies), 3))
     has_pool = packed[:, kinds.KIND] >= kinds.CONVEX_MESH
@@ -95,8 +97,10 @@ def rows_of(bodies: Sequence[Body], length: int, offsets: Offsets) -> tuple[Loca
         centres,
         halves,
         losses_of(bodies, packed),
+        link,
+        vertices,
     )
-    return local, more, offsets
+    return local, offsets
 
 
 def _boxes(packed: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -19,14 +19,7 @@ import numpy as np
 from superovoid.compiled.aabb_tree import NODE, NODE_LENGTH, arrange, fit_node, node_count
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.scene.culling import (
-    PAST_OBB,
-    PAST_SPHERE,
-    LocalBodies,
-    World,
-    bounding_spheres_within,
-    oriented_boxes_within,
-)
+from superovoid.scene.culling import LocalBodies, World, is_within
 from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, Rules, rule
 
 # A node pair is replaced by at most four, 2 log2 n times: enough for 2^60 bodies.
@@ -143,13 +136,8 @@ def _are_apart(a, b, limit):
 def _consider(local, world, rules, a, b, limit, candidates, found, counts):
     """Test the rules and volumes of a pair, and append it to the candidates if it passes; return their number."""
     a, b = np.int64(a), np.int64(b)
-    if not bounding_spheres_within(world, a, b, limit):
-        return found
     says = rule(rules, a, b)
-    if says == FORBIDDEN:
-        return found
-    counts[PAST_SPHERE] += 1
-    if limit < math.inf and not oriented_boxes_within(local, world, a, b, limit):
+    if says == FORBIDDEN or not is_within(local, world, a, b, limit, counts):
         return found
     if found < candidates.shape[0]:
         straight = (a < b) == (says == ALLOWED)
@@ -205,5 +193,4 @@ def cull_tree(
     for i in range(tree.head[BODIES], order.shape[0]):
         for j in range(i):
             found = _consider(local, world, rules, order[i], order[j], limit, candidates, found, counts)
-    counts[PAST_OBB] = found
     return found

@@ -16,7 +16,8 @@ import numpy as np
 
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats4, Ints1
 from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
-from superovoid.compiled.vector import norm, rotate_back, sub
+from superovoid.compiled.vector import norm, rotate_back, sub, vector_at
+from superovoid.contact.pair import PlacedBody
 from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels.rounding import at_place, compose
 
@@ -38,6 +39,8 @@ class LocalBodies(NamedTuple):
     box_centres: Floats2
     box_halves: Floats2
     losses: Floats1  # rounding error of link pose times body pose (`rounding.composition`)
+    link: Ints1  # row of the link of each body
+    vertices: Floats1  # vertices and trees of the meshes that `packed` refers to
 
 
 @bundle
@@ -78,8 +81,9 @@ def world_at(worlds, i):
 
 
 @kernel
-def _vector(row):
-    return (row[0], row[1], row[2])
+def body_at(local, world, k):
+    """Return body k for the solver."""
+    return PlacedBody(local.packed[k], local.vertices, world.poses[k])
 
 
 @kernel
@@ -93,10 +97,10 @@ def transform(pose, local):
 
 
 @inline
-def place(local, k, link_pose, world):
-    """Compute the pose and the volumes of body k in the world from the pose of its link."""
+def place(local, k, link_poses, world):
+    """Compute the pose and the volumes of body k in the world from the poses of the links."""
     pose = world.poses[k]
-    compose(link_pose, local.link_from_body[k], pose)
+    compose(link_poses[local.link[k]], local.link_from_body[k], pose)
     origin = norm((pose[0, 3], pose[1, 3], pose[2, 3]))
     world.losses[k] = local.losses[k] + at_place(origin) if local.losses[k] > 0.0 else 0.0
     centre = transform(pose, local.sphere_centres[k])
@@ -125,12 +129,12 @@ def rounding_of(world, k):
 
 
 @entry_point(nogil=True, separate=True)
-def place_all(local: LocalBodies, link: Ints1, link_poses: Floats3, moved: Bools1, world: World) -> None:
+def place_all(local: LocalBodies, link_poses: Floats3, moved: Bools1, world: World) -> None:
     """Place the bodies on moved links."""
     rounding = 0.0
-    for k in range(link.shape[0]):
-        if moved[link[k]]:
-            place(local, k, link_poses[link[k]], world)
+    for k in range(local.link.shape[0]):
+        if moved[local.link[k]]:
+            place(local, k, link_poses, world)
         rounding = max(rounding, rounding_of(world, k))
     world.rounding[0] = rounding
 
@@ -191,14 +195,14 @@ def _box_over(plane, centre, pose, half):
 def gap_of_oriented_boxes(local, world, a, b, enough):
     """`gap_of_boxes` of two bodies of the scene, neither a half-space."""
     pose, other = world.poses[a], world.poses[b]
-    between = sub(_vector(world.boxes[b]), _vector(world.boxes[a]))
+    between = sub(vector_at(world.boxes[b], 0), vector_at(world.boxes[a], 0))
     axes = (
         rotate_back(pose, (other[0, 0], other[1, 0], other[2, 0])),
         rotate_back(pose, (other[0, 1], other[1, 1], other[2, 1])),
         rotate_back(pose, (other[0, 2], other[1, 2], other[2, 2])),
     )
     d, halves = rotate_back(pose, between), local.box_halves
-    return gap_of_boxes(axes, d, _vector(halves[a]), _vector(halves[b]), enough, world.rounding[0])
+    return gap_of_boxes(axes, d, vector_at(halves[a], 0), vector_at(halves[b], 0), enough, world.rounding[0])
 
 
 @inline

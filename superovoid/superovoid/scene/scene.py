@@ -38,7 +38,6 @@ from superovoid.shapes import ShapeArray
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.poses import as_pose, as_poses
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
-from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values import html
 from superovoid.values.checks import floats, greatest_distance, whole_number
 from superovoid.values.poses import PoseLike, PosesLike
@@ -73,11 +72,7 @@ class SceneTables(NamedTuple):
     """The data of a scene that kernels read."""
 
     local: culling.LocalBodies
-    """Rows of the bodies."""
-    link: IntArray
-    """Row of each body's link in `links`."""
-    vertices: FloatArray
-    """Vertices and trees of the meshes that the rows refer to."""
+    """Rows of the bodies; `local.link` has the row of each body's link in `links`."""
     pairs: IntArray
     links: tuple[str, ...]
     link_poses: FloatArray
@@ -119,8 +114,7 @@ class Scene:
     _named: dict[str, Body]  # the bodies by name
     _bodies: tuple[Body, ...]
     _local: culling.LocalBodies
-    _vertices: FloatArray
-    _offsets: Offsets  # offsets of the meshes in `_vertices`
+    _offsets: Offsets  # offsets of the meshes in the vertices of `_local`
     _rules: pair_table.Rules
     _count: int  # number of checked pairs
     _table: IntArray | None  # the checked pairs; None until they are listed
@@ -244,9 +238,7 @@ class Scene:
         with self._lock:
             listed = self._list_pairs() if pairs is None else self._orient_pairs(pairs)
             of_links = self.links, self._link_poses.copy(), self._posed.copy()
-            return SceneTables(
-                self._local, self._rules.link, self._vertices, listed, *of_links, self._rtol, self._max_evaluations
-            )
+            return SceneTables(self._local, listed, *of_links, self._rtol, self._max_evaluations)
 
     # -- changes ----------------------------------------------------------------------------------------------------
 
@@ -267,14 +259,11 @@ class Scene:
             new = self._check_bodies((bodies,) if isinstance(bodies, Body) else bodies)
             if not new:
                 return
-            rows, more, self._offsets = rows_of(new, len(self._vertices), self._offsets)
-            self._vertices = np.concatenate([self._vertices, more])
-            local = culling.LocalBodies(*map(np.concatenate, zip(self._local, rows, strict=True)))
-            link = np.append(self._rules.link, self._rows_of_links(new))
+            links = self._rows_of_links(new)
+            rows, self._offsets = rows_of(new, links, len(self._local.vertices), self._offsets)
+            local = culling.LocalBodies._make(map(np.concatenate, zip(self._local, rows, strict=True)))
             closed = np.append(self._rules.closed, np.zeros(len(new), dtype=np.bool_))
-            self._hold(
-                self._named | {body.name: body for body in new}, local, link, closed, np.arange(len(self._bodies))
-            )
+            self._hold(self._named | {body.name: body for body in new}, local, closed, np.arange(len(self._bodies)))
 
     def remove(self, names: str | Sequence[str]) -> None:
         """Remove bodies; the indices of later bodies decrease.
@@ -296,13 +285,14 @@ class Scene:
             keep = np.ones(len(self._bodies), dtype=np.bool_)
             keep[rows] = False
             index = np.where(keep, np.cumsum(keep) - 1, -1)
-            local = culling.LocalBodies(*(array[keep] for array in self._local))
+            vertices = self._local.vertices
+            local = culling.LocalBodies._make(array if array is vertices else array[keep] for array in self._local)
             named = dict(itertools.compress(self._named.items(), keep))
             if (self._local.packed[~keep, kinds.VERTEX_COUNT] > 0.0).any():
                 shapes = [body.shape for body in named.values()]
-                packed, more, self._offsets = pack_shapes_behind(shapes, len(EMPTY_POOL), {})
-                local, self._vertices = local._replace(packed=packed), np.concatenate([EMPTY_POOL, more])
-            self._hold(named, local, self._rules.link[keep], self._rules.closed[keep], index)
+                packed, vertices, self._offsets = pack_shapes_behind(shapes, 0, {})
+                local = local._replace(packed=packed, vertices=vertices)
+            self._hold(named, local, self._rules.closed[keep], index)
 
     def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
         """Attach a body to another link, as when it is grasped or put down; see `exchange`."""
@@ -338,12 +328,13 @@ class Scene:
                 raise ValueError(f"body {body.name!r}: must keep its shape; to change it, remove and add the body")
         if rows:
             offsets, losses = self._local.link_from_body.copy(), self._local.losses.copy()
+            link = self._local.link.copy()
             offsets[rows] = [body.link_from_body for body in bodies]
             losses[rows] = losses_of(bodies, self._local.packed[rows])
-            local, link = self._local._replace(link_from_body=offsets, losses=losses), self._rules.link.copy()
             link[rows] = self._rows_of_links(bodies)
+            local = self._local._replace(link_from_body=offsets, losses=losses, link=link)
             named = self._named | {body.name: body for body in bodies}
-            self._hold(named, local, link, self._rules.closed, np.arange(len(named)))
+            self._hold(named, local, self._rules.closed, np.arange(len(named)))
 
     def set_pairs_allowed(self, pairs: ArrayLike, allowed: bool) -> None:
         """Set whether pairs are checked, in place of earlier rules for them.
@@ -659,7 +650,7 @@ class Scene:
         """Write the pairs of a table (None: of the tree) whose volumes are within the limit to the scratch memory."""
         if table is not None:
             self._reserve(len(table))
-            return int(solving.cull_list(self._local, table, solving.ONE_GROUP, limit, self._memory))
+            return int(solving.cull(self._local, table, solving.ONE_GROUP, limit, 0, self._memory))
         tree = self._fitted_tree()
         while True:
             candidates, counts = self._memory.rows.pairs, self._memory.counts[0]
@@ -676,7 +667,7 @@ class Scene:
         self._provide_slots(candidates)
         self._provide_lanes(candidates)
         wanted = solving.QueryLimits(most, limit, overlapping_only, self._rtol, self._max_evaluations, True)
-        return int(solving.solve(self._local, self._vertices, self._memory, candidates, wanted))
+        return int(solving.solve(self._local, self._memory, candidates, wanted))
 
     def _usual_reach(self) -> float:
         """Return a distance within which a body of the tree has few neighbours, m."""
@@ -746,10 +737,8 @@ class Scene:
         self._row, self._link_poses, self._posed = row, poses, posed
         none = np.empty(0, dtype=np.int64)
         self._rules = pair_table.rules_for(none, none.astype(np.bool_), 0)
-        local, more, self._offsets = rows_of(bodies, len(EMPTY_POOL), {})
-        self._vertices = np.concatenate([EMPTY_POOL, more])
-        named = {body.name: body for body in bodies}
-        self._hold(named, local, self._rows_of_links(bodies), np.full(len(bodies), closed), none)
+        local, self._offsets = rows_of(bodies, self._rows_of_links(bodies), 0, {})
+        self._hold({body.name: body for body in bodies}, local, np.full(len(bodies), closed), none)
 
     def _check_bodies(self, bodies: Sequence[Body] | ShapeArray[Any]) -> tuple[Body, ...]:
         """Check bodies to be added; return them as a tuple."""
@@ -775,21 +764,16 @@ class Scene:
         return np.array([self._row[body.link] for body in bodies], dtype=np.int64)
 
     def _hold(
-        self,
-        named: dict[str, Body],
-        local: culling.LocalBodies,
-        link: IntArray,
-        closed: NDArray[np.bool_],
-        index: IntArray,
+        self, named: dict[str, Body], local: culling.LocalBodies, closed: NDArray[np.bool_], index: IntArray
     ) -> None:
         """Replace the bodies and place them; `index` has the new index of each old body (ascending; -1: removed)."""
-        used = np.bincount(link, minlength=len(self._row)) > 0
+        used = np.bincount(local.link, minlength=len(self._row)) > 0
         if not used.all():
             self._row = {name: row for row, name in enumerate(itertools.compress(self._row, used))}
             self._link_poses, self._posed = self._link_poses[used], self._posed[used]
-            link = (np.cumsum(used) - 1)[link]
+            local = local._replace(link=(np.cumsum(used) - 1)[local.link])
         self._named, self._bodies, self._local = named, tuple(named.values()), local
-        self._use_rules(pair_table.moved_rules(self._rules, link, closed, index))
+        self._use_rules(pair_table.moved_rules(self._rules, local.link, closed, index))
         if (index != np.arange(len(index))).any():
             self._move_warm_starts(len(self._memory.pool.states) - 1, index)
         self._replace_memory(culling.worlds_for(1, len(named)), self._memory.pool)
@@ -799,7 +783,7 @@ class Scene:
 
     def _place(self, links: NDArray[np.bool_]) -> None:
         """Place the bodies of links."""
-        culling.place_all(self._local, self._rules.link, self._link_poses, links, self._world)
+        culling.place_all(self._local, self._link_poses, links, self._world)
         self._tree_fits = False
         self._stale |= links
 

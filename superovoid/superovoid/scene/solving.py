@@ -4,7 +4,7 @@
 """Solve the candidates of a query: all pairs of each group, or only the closest ones.
 
 A query answers one scene, or one scene for each of several states of a robot. It has two steps: culling by bounding
-volumes writes the candidates (`cull_list`, `box_tree.cull_tree`), and these are solved. Most candidates of a large
+volumes writes the candidates (`cull`, `box_tree.cull_tree`), and these are solved. Most candidates of a large
 query are apart: Newton's method and a certificate in closed form answer them. SIMD lanes (`contact.lanes`) run both for
 many pairs at once. The scalar solver answers the others, from the points of earlier answers.
 
@@ -30,7 +30,7 @@ from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.compounds import solve_within
 from superovoid.contact.lanes import many_pairs, newton_lanes
-from superovoid.contact.pair import Limit, PlacedBody
+from superovoid.contact.pair import Limit
 from superovoid.contact.separation import offset_of, separation
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.certificate import gap_tolerance
@@ -42,6 +42,7 @@ from superovoid.scene.culling import (
     SOLVED,
     LocalBodies,
     Worlds,
+    body_at,
     gap_of_oriented_boxes,
     is_within,
     sphere_gap,
@@ -203,14 +204,6 @@ def _certified_width(packed, world, a, b, tolerance):
 
 
 @kernel
-def size_of_smaller(packed, world, a, b):
-    """Return the size of the smaller of two bodies; a half-space does not count."""
-    if world.spheres[a, 3] == math.inf:
-        return packed[b, SIZE]
-    return packed[a, SIZE] if world.spheres[b, 3] == math.inf else min(packed[a, SIZE], packed[b, SIZE])
-
-
-@kernel
 def widen(out, loss, wanted):
     """Widen the interval of an answer; `wanted` is the width that certifies it without rounding."""
     if loss > 0.0:
@@ -275,13 +268,14 @@ def _ask_lanes(local, poses, rows, begin, end, to_cores, tolerance, pool, is_war
 
 
 @kernel(nogil=True, separate=True)
-def _separation_along(a, b, vertices, pose_a, pose_b, line):
+def _separation_along(local, world, a, b, line):
     """Return the lower bound of a distance that support points along a line in the world prove, m."""
     length = norm(line)
     if not length > 0.0:
         return -math.inf
-    core_a, core_b = Core(a, kind_of(a), vertices), Core(b, kind_of(b), vertices)
-    return separation(core_a, core_b, pose_a, pose_b, scale(1.0 / length, line)).lower
+    row_a, row_b = local.packed[a], local.packed[b]
+    core_a, core_b = Core(row_a, kind_of(row_a), local.vertices), Core(row_b, kind_of(row_b), local.vertices)
+    return separation(core_a, core_b, world.poses[a], world.poses[b], scale(1.0 / length, line)).lower
 
 
 @kernel
@@ -293,7 +287,7 @@ def _bound_by_spheres(local, world, rows, row, tolerance):
 
 
 @inline
-def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
+def _raise_bound(local, world, rows, row, limit, tolerance):
     """Set the next bound of a candidate: that of its oriented boxes, or along the line between its spheres."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
     if rows.stages[row] == SPHERES:
@@ -304,7 +298,7 @@ def _raise_bound(local, vertices, world, rows, row, limit, tolerance):
     else:
         sphere_a, sphere_b = world.spheres[a], world.spheres[b]
         line = (sphere_b[0] - sphere_a[0], sphere_b[1] - sphere_a[1], sphere_b[2] - sphere_a[2])
-        gap = _separation_along(local.packed[a], local.packed[b], vertices, world.poses[a], world.poses[b], line)
+        gap = _separation_along(local, world, a, b, line)
         rows.stages[row] = BOUNDED_ALONG
     rows.bounds[row] = max(rows.bounds[row], gap - _certified_width(local.packed, world, a, b, tolerance))
 
@@ -328,12 +322,12 @@ def _line_up(local, world, rows, begin, end, wanted, heap):
 
 
 @inline
-def _first_of_heap(local, vertices, world, rows, heap, left, limit, tolerance):
+def _first_of_heap(local, world, rows, heap, left, limit, tolerance):
     """Raise bounds until the first candidate of a heap has all of them; return it, or -1 if it is beyond the limit."""
     while left > 0 and rows.bounds[heap[0]] <= limit:
         if rows.stages[heap[0]] >= BOUNDED_ALONG:
             return heap[0]
-        _raise_bound(local, vertices, world, rows, heap[0], limit, tolerance)
+        _raise_bound(local, world, rows, heap[0], limit, tolerance)
         sink(heap, rows.bounds, 0, left)
     return -1
 
@@ -362,7 +356,7 @@ def _keep(scratch, found, a, b, best_first, base, wanted, limit, counts):
 
 
 @kernel(nogil=True, separate=True)
-def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, out):
+def _answer(local, world, rows, row, limit, wanted, pool, rotation, out):
     """Solve a candidate, from the points of lanes or of earlier answers; if it is beyond the limit, prove only this."""
     packed, a, b = local.packed, rows.pairs[row, 0], rows.pairs[row, 1]
     state, stage = pool.states[slot_of(pool, pair_key(a, b))], rows.stages[row]
@@ -375,14 +369,14 @@ def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, ou
         for j in range(RESULT_LENGTH):
             out[j] = rows.out[row, j]
     else:
-        first, second = PlacedBody(packed[a], vertices, world.poses[a]), PlacedBody(packed[b], vertices, world.poses[b])
+        first, second = body_at(local, world, a), body_at(local, world, b)
         ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0), -math.inf)  # the sign is always decided
         solve_within(first, second, ends, state, rotation, out)
-    widen(out, pose_error(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
+    widen(out, pose_error(packed, world, a, b), wanted.tolerance * min(packed[a, SIZE], packed[b, SIZE]))
 
 
 @inline
-def _solve_group(local, vertices, world, memory, begin, end, found, wanted, counts):
+def _solve_group(local, world, memory, begin, end, found, wanted, counts):
     """Solve candidates in rows `begin` to `end - 1`: all, or those that may be among the `most` closest.
 
     Append those within `max_distance` to the `found` answers; return the new number of answers.
@@ -395,7 +389,7 @@ def _solve_group(local, vertices, world, memory, begin, end, found, wanted, coun
     while left > 0:
         row = end - left
         if best_first:
-            row = _first_of_heap(local, vertices, world, rows, heap, left, limit, wanted.tolerance)
+            row = _first_of_heap(local, world, rows, heap, left, limit, wanted.tolerance)
             if row < 0:
                 counts[BOUNDED] += left
                 break
@@ -405,7 +399,7 @@ def _solve_group(local, vertices, world, memory, begin, end, found, wanted, coun
         counts[SOLVED] += 1
         if rows.stages[row] == BEYOND:
             continue
-        _answer(local, vertices, world, rows, row, limit, wanted, memory.pool, scratch.rotation, scratch.out[found])
+        _answer(local, world, rows, row, limit, wanted, memory.pool, scratch.rotation, scratch.out[found])
         a, b = rows.pairs[row, 0], rows.pairs[row, 1]
         found, limit = _keep(scratch, found, a, b, best_first, base, wanted, limit, counts)
     return found
@@ -447,13 +441,14 @@ def memory_for(states: int, bodies: int, candidates: int, slots: int, uses_lanes
     return zeros(Memory, *own, rows, warm_starts(slots), scratch, many_pairs.lanes_for(uses_lanes))
 
 
-@kernel(nogil=True, separate=True)
-def cull(local, world, pairs, groups, limit, state, memory):
+@entry_point(nogil=True, separate=True)
+def cull(local: LocalBodies, pairs: Ints2, groups: Ints1, limit: float, state: int, memory: Memory) -> int:
     """Append the candidates of a state to those of earlier states; return the number of all.
 
     `groups` has the group of each pair, or a single entry for all pairs.
     """
-    rows, counts, count = memory.rows, memory.counts[state], memory.first[state]
+    world, rows = world_at(memory.worlds, state), memory.rows
+    counts, count = memory.counts[state], memory.first[state]
     counts[:] = 0
     for k in range(pairs.shape[0]):
         a, b = pairs[k, 0], pairs[k, 1]
@@ -498,7 +493,7 @@ def _ask(local, world, rows, row, limit, asked):
 
 
 @inline
-def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, asked):
+def _choose_of_group(local, world, memory, begin, end, wanted, turn, asked):
     """List candidates of a group for lanes: first all, or the first of the heap; later those that may be closer."""
     rows, limit = memory.rows, wanted.max_distance
     if end - begin <= wanted.most:
@@ -507,7 +502,7 @@ def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, a
     elif wanted.most == 1 and turn == 0:
         heap = memory.scratch.waiting
         left = _line_up(local, world, rows, begin, end, wanted, heap)
-        first = _first_of_heap(local, vertices, world, rows, heap, left, limit, wanted.tolerance)
+        first = _first_of_heap(local, world, rows, heap, left, limit, wanted.tolerance)
         if first >= 0:
             asked = _ask(local, world, rows, first, limit, asked)
     elif wanted.most == 1:
@@ -521,14 +516,14 @@ def _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, a
             ):
                 continue
             if rows.stages[row] == SPHERES and rows.bounds[row] <= limit:
-                _raise_bound(local, vertices, world, rows, row, limit, wanted.tolerance)
+                _raise_bound(local, world, rows, row, limit, wanted.tolerance)
             if rows.stages[row] == BOUNDED_ALONG and rows.bounds[row] <= limit:
                 asked = _ask(local, world, rows, row, limit, asked)
     return asked
 
 
 @kernel(nogil=True, separate=True)
-def ask_lanes(local, vertices, memory, states, wanted):
+def ask_lanes(local, memory, states, wanted):
     """Solve candidates of states in lanes: first the certainly wanted ones, then those that may be closer."""
     rows, worlds = memory.rows, memory.worlds
     for turn in range(1 if wanted.of_scene else 2):
@@ -537,7 +532,7 @@ def ask_lanes(local, vertices, memory, states, wanted):
             world, begin = world_at(worlds, i), memory.first[i]
             while begin < memory.first[i + 1]:
                 end = _end_of_group(rows, begin, memory.first[i + 1])
-                asked = _choose_of_group(local, vertices, world, memory, begin, end, wanted, turn, asked)
+                asked = _choose_of_group(local, world, memory, begin, end, wanted, turn, asked)
                 begin = end
         room = rows.asked.shape[0]
         for begin, end, to_cores in ((0, asked.ovoids, False), (room - asked.cores, room, True)):
@@ -547,12 +542,12 @@ def ask_lanes(local, vertices, memory, states, wanted):
 
 
 @kernel(nogil=True, separate=True)
-def finish_state(local, vertices, memory, i, wanted):
+def finish_state(local, memory, i, wanted):
     """Solve the remaining candidates of a state; return the number of answers. `scratch.keys` has their order."""
     world, scratch, begin, found = world_at(memory.worlds, i), memory.scratch, memory.first[i], 0
     while begin < memory.first[i + 1]:
         end, base = _end_of_group(memory.rows, begin, memory.first[i + 1]), found
-        found = _solve_group(local, vertices, world, memory, begin, end, found, wanted, memory.counts[i])
+        found = _solve_group(local, world, memory, begin, end, found, wanted, memory.counts[i])
         if wanted.most == 1 and found > base + 1:
             _keep_closest(scratch, base, found)
             found = base + 1
@@ -562,20 +557,13 @@ def finish_state(local, vertices, memory, i, wanted):
 
 
 @entry_point(nogil=True, separate=True)
-def cull_list(local: LocalBodies, pairs: Ints2, groups: Ints1, limit: float, memory: Memory) -> int:
-    """Find the candidates of a scene among pairs of one group; return their number."""
-    return cull(local, world_at(memory.worlds, 0), pairs, groups, limit, 0, memory)
-
-
-@entry_point(nogil=True, separate=True)
-def solve(local: LocalBodies, vertices: Floats1, memory: Memory, count: int, wanted: QueryLimits) -> int:
+def solve(local: LocalBodies, memory: Memory, count: int, wanted: QueryLimits) -> int:
     """Solve the first `count` candidates of a scene, as one group. This ends the query.
 
-    `vertices` has the vertices and trees that the rows of meshes refer to. Return the number of answers:
-    `scratch.keys.order[:number]` has their rows in `scratch.out` and `scratch.keys`.
+    Return the number of answers: `scratch.keys.order[:number]` has their rows in `scratch.out` and `scratch.keys`.
     """
     memory.first[1] = count
     for row in range(count):
         memory.rows.stages[row] = NEW
-    ask_lanes(local, vertices, memory, 1, wanted)
-    return finish_state(local, vertices, memory, 0, wanted)
+    ask_lanes(local, memory, 1, wanted)
+    return finish_state(local, memory, 0, wanted)

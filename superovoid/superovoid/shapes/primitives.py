@@ -45,8 +45,7 @@ def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
     rows : (n, ROW_LENGTH) ndarray
     pool : (m,) ndarray
     """
-    rows, more, _ = pack_shapes_behind(shapes, EMPTY_POOL.size, {})
-    return rows, np.concatenate([EMPTY_POOL, more])
+    return pack_shapes_behind(shapes, 0, {})[:2]
 
 
 Offsets = dict[int, tuple[Shape, int]]
@@ -56,13 +55,13 @@ Offsets = dict[int, tuple[Shape, int]]
 def pack_shapes_behind(
     shapes: Iterable[Shape], length: int, offsets: Offsets
 ) -> tuple[FloatArray, FloatArray, Offsets]:
-    """Return the rows of many shapes, and the numbers to append to an existing pool.
+    """Return the rows of many shapes, and the numbers to append to a pool.
 
     Parameters
     ----------
     shapes : iterable of Shape
     length : int
-        Length of the pool.
+        Length of the pool; 0 for a new one.
     offsets : dict
         Offsets of the shapes in the pool; not modified.
 
@@ -73,8 +72,8 @@ def pack_shapes_behind(
     offsets : dict
         Offsets of the shapes in the pool and in `more`.
     """
-    pools, known = [EMPTY_POOL[:0]], offsets.copy()
-    shapes = list(shapes)
+    pools, known = [EMPTY_POOL[length:]], offsets.copy()
+    length, shapes = max(length, EMPTY_POOL.size), list(shapes)
     rows = np.array([shape._row for shape in shapes]).reshape(-1, kinds.ROW_LENGTH)
     columns = list(kinds.POOL_COLUMNS)
     numbers = rows[:, kinds.KIND]

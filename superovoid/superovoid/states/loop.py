@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Ints1, Ints2, zeros
+from superovoid.compiled.arrays import Bools1, Floats2, Floats4, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH
 from superovoid.scene.culling import LocalBodies, place_all, world_at
@@ -48,8 +48,6 @@ def _store(answers, state, number, scratch):
 @entry_point(nogil=True)
 def over_states(
     local: LocalBodies,
-    vertices: Floats1,
-    link: Ints1,
     link_poses: Floats4,
     posed: Bools1,
     pairs: Ints2,
@@ -58,18 +56,17 @@ def over_states(
     memory: Memory,
     answers: Answers,
 ) -> None:
-    """Answer states; `memory` and `answers` must have room for them. `vertices` and `wanted` are as for `solve`.
+    """Answer states; `memory` and `answers` must have room for them.
 
-    `link` has the link of each body, `link_poses` the poses of the links in each state, and `group_of` the group of
-    each pair, or one entry for all pairs; pairs of a group are adjacent. The `wanted.most` closest pairs of each group
+    `link_poses` has the poses of the links in each state, and `group_of` the group of each pair, or one entry for all
+    pairs; pairs of a group are adjacent. The `wanted.most` closest pairs of each group
     are reported; if there are several groups, this is one pair. `memory.counts` has the counts of each state.
     """
     states = link_poses.shape[0]
     for i in range(states):
-        world = world_at(memory.worlds, i)
-        place_all(local, link, link_poses[i], posed, world)
-        cull(local, world, pairs, group_of, wanted.max_distance, i, memory)
-    ask_lanes(local, vertices, memory, states, wanted)
+        place_all(local, link_poses[i], posed, world_at(memory.worlds, i))
+        cull(local, pairs, group_of, wanted.max_distance, i, memory)
+    ask_lanes(local, memory, states, wanted)
     for i in range(states):
-        number = finish_state(local, vertices, memory, i, wanted)
+        number = finish_state(local, memory, i, wanted)
         _store(answers, i, number if wanted.most == 1 else min(number, wanted.most), memory.scratch)

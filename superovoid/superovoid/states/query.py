@@ -214,14 +214,14 @@ class StateQuery:
         self._posing = LinkPoses(robot, scene, pairs)
         self._robot, self._kinematics = robot, robot._kinematics
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
-        self._local, self._link, self._vertices, self._pairs = self._posing.tables[:4]
+        self._local, self._pairs = self._posing.tables[:2]
         self._bodies = scene.bodies
         self._groups = None
         if closest_of_links:
-            self._pairs, self._groups = _by_links(self._pairs, self._link)
+            self._pairs, self._groups = _by_links(self._pairs, self._local.link)
         self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
-        self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._link), 1)))
+        self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._bodies), 1)))
         self._idle = IdleMemory[_Mine]()
 
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
@@ -297,7 +297,7 @@ class StateQuery:
     def _memory(self) -> _Mine:
         """Return memory for a thread."""
         rows, slots = self._span * len(self._pairs), min(len(self._pairs), MOST_WARM_STARTS)
-        memory = solving.memory_for(self._span, len(self._link), rows, slots, True)
+        memory = solving.memory_for(self._span, len(self._bodies), rows, slots, True)
         return memory, loop.answers_for(self._span, rows)
 
     def _join_parts(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
@@ -341,8 +341,8 @@ class StateQuery:
                 # Double the number of states between readings of the clock, so that it is read often enough.
                 states = min(states, max(1, done))
             poses = link_poses[done : done + states]
-            asked = self._link, poses, self._posing.posed, self._pairs, groups, self._wanted
-            loop.over_states(self._local, self._vertices, *asked, memory, answers)
+            asked = self._posing.posed, self._pairs, groups, self._wanted
+            loop.over_states(self._local, poses, *asked, memory, answers)
             numbers.append(np.diff(answers.first[: len(poses) + 1]))
             counts.append(memory.counts[: len(poses)].copy())
             rows.append(answers.rows[: answers.first[len(poses)]].copy())
@@ -354,7 +354,7 @@ class StateQuery:
     def _gradients(self, poses: FloatArray, root: FloatArray, part: _Part) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of a block's distances by the joints and by the poses of the bases."""
         found = DistanceResults.from_rows(part.rows)
-        links = self._posing.row_of_link[self._link[part.bodies]]
+        links = self._posing.row_of_link[self._local.link[part.bodies]]
         contacts = found.point_a, found.point_b, found.normal
         first = np.append(0, np.cumsum(part.numbers))
         by_joint, by_base = self._kinematics.gradients_of_states(

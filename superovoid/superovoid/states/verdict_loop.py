@@ -19,10 +19,11 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.deciding import decide_within
-from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, PlacedBody
+from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit
 from superovoid.scene.culling import (
     LocalBodies,
     World,
+    body_at,
     bounding_spheres_within,
     oriented_boxes_within,
     place,
@@ -39,8 +40,6 @@ class ComparedPairs(NamedTuple):
     """The pairs of bodies on links that a query compares in every state."""
 
     local: LocalBodies
-    vertices: Floats1
-    link: Ints1  # link of each body
     posed: Bools1
     pairs: Ints2
     tolerance: float
@@ -64,7 +63,7 @@ def memory_for(asked: ComparedPairs, kept: bool) -> Memory:
     """Return the memory of one thread for a query; if `kept`, warm starts pass from one state to the next."""
     pairs = len(asked.pairs)
     rows = max(pairs, 1) if kept else 1
-    world, order = world_at(worlds_for(1, len(asked.link)), 0), np.arange(pairs)
+    world, order = world_at(worlds_for(1, len(asked.local.link)), 0), np.arange(pairs)
     return zeros(Memory, world, order, (rows, STATE_LENGTH), (rows, 3), (3, 3), RESULT_LENGTH, VERDICT_LENGTH)
 
 
@@ -91,12 +90,11 @@ def _verdict_on(asked, pair, threshold, memory):
         memory.states[0, :] = 0.0
         memory.directions[0, :] = 0.0
     a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
-    first = PlacedBody(local.packed[a], asked.vertices, world.poses[a])
-    second = PlacedBody(local.packed[b], asked.vertices, world.poses[b])
     loss = pose_error(local.packed, world, a, b)
     limit = Limit(asked.tolerance, asked.budget, threshold + loss, threshold - loss)
     scratch = memory.rotation, memory.out
-    return decide_within(first, second, limit, memory.directions[k], memory.states[k], scratch, memory.row)
+    pair = body_at(local, world, a), body_at(local, world, b)
+    return decide_within(*pair, limit, memory.directions[k], memory.states[k], scratch, memory.row)
 
 
 @kernel
@@ -119,7 +117,7 @@ def _place_pair(asked, pair, link_poses, world):
     world.rounding[0] = 0.0
     for i in range(2):
         k = asked.pairs[pair, i]
-        place(asked.local, k, link_poses[asked.link[k]], world)
+        place(asked.local, k, link_poses, world)
         world.rounding[0] = max(world.rounding[0], rounding_of(world, k))
 
 
@@ -209,7 +207,7 @@ def over_states(
             verdict, pair, before = _first_closer(asked, 0, 1, of_state, need, ends, -1, memory)
         looked = 0
         if verdict != CLOSER:
-            place_all(asked.local, asked.link, poses, asked.posed, memory.world)
+            place_all(asked.local, poses, asked.posed, memory.world)
             verdict, pair, looked = _first_closer(asked, first, count, of_state, need, ends, pair, memory)
         looked += before
         found.verdicts[s], found.pairs[s], found.looked[s] = verdict, pair, looked

@@ -84,9 +84,9 @@ class _PairQuery:
 
     def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike | None) -> None:
         self._posing = LinkPoses(robot, scene, pairs)
-        local, link, vertices, listed = self._posing.tables[:4]
-        rtol, budget = self._posing.tables.rtol, self._posing.tables.max_evaluations
-        self._asked = verdict_loop.ComparedPairs(local, vertices, link, self._posing.posed, listed, rtol, budget)
+        tables = self._posing.tables
+        ends = tables.rtol, tables.max_evaluations
+        self._asked = verdict_loop.ComparedPairs(tables.local, self._posing.posed, tables.pairs, *ends)
         # Memory of finished calls, for several states and for one.
         self._idle = IdleMemory[verdict_loop.Memory](), IdleMemory[verdict_loop.Memory]()
 

@@ -153,9 +153,9 @@ def test_changes_of_a_scene_show_in_no_fork_table_or_pickle(monkeypatch, seed, k
             assert np.array_equal(scene.pairs, anew.pairs) and np.array_equal(scene.poses, anew.poses)
         if step % 5 == 2:
             other = (Scene.fork, lambda each: pickle.loads(pickle.dumps(each)))[step % 2](scene)
-            held.append((other, scene.tables(), [*scene.tables().link], how, expected))
+            held.append((other, scene.tables(), [*scene.tables().local.link], how, expected))
         for other, tables, link, asked, then in held[-3:]:
-            assert answers(other, **asked) == then and tables.link.tolist() == link
+            assert answers(other, **asked) == then and tables.local.link.tolist() == link
         if len(held) > 2 and step % 6 == 0:
             # Changing the fork as well gives it its own rows.
             other = held.pop(0)[0]

@@ -272,17 +272,17 @@ def test_tables_are_a_snapshot_of_a_scene():
     scene.set_link_pose("two", at(3.0))
     tables = scene.tables()
     assert tables.links == ("one", "two") == scene.links
-    assert tables.link.tolist() == [0, 1, 1]
+    assert tables.local.link.tolist() == [0, 1, 1]
     assert tables.pairs.tolist() == [[0, 1], [0, 2]]
     assert tables.posed.tolist() == [False, True]
     np.testing.assert_array_equal(tables.link_poses[1], at(3.0))
     assert tables.local.radii == pytest.approx([1.0, 0.5, 0.25])
-    kept = [array.copy() for array in (tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local)]
+    kept = [array.copy() for array in (tables.pairs, tables.link_poses, tables.posed, *tables.local)]
     scene.set_link_pose("one", at(1.0))
     scene.attach("b", "three", np.eye(4))
     scene.set_pairs_allowed([[0, 2]], False)
     scene.add(Body("d", "one", Box((2.0, 2.0, 2.0))))
-    now = tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local
+    now = tables.pairs, tables.link_poses, tables.posed, *tables.local
     for before, after in zip(kept, now, strict=True):
         np.testing.assert_array_equal(after, before)
     later = scene.tables()
