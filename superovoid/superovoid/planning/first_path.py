@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,12 +93,7 @@ def find_path(
     ModuleNotFoundError
         If OMPL is missing.
     """
-    try:
-        from ompl import base, geometric, util
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            f"planning needs OMPL: no module {error.name!r}: pip install 'superovoid[plan]'", name=error.name
-        ) from error
+    ompl = _import_ompl()
     if not isinstance(seed, int) or seed < 1:
         raise ValueError(f"seed = {seed!r}: must be an integer of at least 1")
     until = time.monotonic() + positive("deadline", deadline, "seconds")
@@ -106,89 +102,133 @@ def find_path(
     def is_over() -> bool:
         return time.monotonic() >= until or (stop is not None and stop())
 
-    validator = MotionValidator(problem, validity, is_over)
+    path = _Conditions(problem, MotionValidator(problem, validity, is_over), accept, on_motion, is_over)
     several = np.ndim(goal) == 2
     goals = [problem.check_state(f"goal[{k}]" if several else "goal", row) for k, row in enumerate(np.atleast_2d(goal))]
     if not goals:
         raise ValueError("goal: is empty, expected at least one state")
-    ends = {"start": problem.check_state("start", start)}
-    ends |= {f"goal[{k}]" if several else "goal": state for k, state in enumerate(goals)}
-    for name, state in ends.items():
-        check = validator.check_state(state)
+    first = problem.check_state("start", start)
+    path.check_end("start", first)
+    for k, state in enumerate(goals):
+        path.check_end(f"goal[{k}]" if several else "goal", state)
+    ompl.util.setLogLevel(ompl.util.LogLevel.LOG_NONE)
+    ompl.util.RNG.setSeed(seed)
+    found, result = _search(ompl, path, first, goals, stride)
+    if found is None:
+        counts = f"{path.motions} motions, {path.validator.states} states"
+        raise NoPathError(f"no path found in {deadline:g} s ({result}; {counts})")
+    nearest = min(goals, key=lambda state: float(np.abs((state - found[-1]) * problem.weights).max()))
+    found[[0, -1]] = first, nearest  # exact, without rounding by the weights
+    shortened = _shorten(path.keeps, found, seed, is_over)
+    return FoundPath(found, shortened, Statistics(motions=path.motions, states=path.validator.states))
+
+
+def _import_ompl() -> Any:
+    """Return the package `ompl` with the modules of this search."""
+    try:
+        import ompl.base
+        import ompl.geometric
+        import ompl.util
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"planning needs OMPL: no module {error.name!r}: pip install 'superovoid[plan]'", name=error.name
+        ) from error
+    return ompl
+
+
+class _Conditions:
+    """Conditions on the states and motions of a path, and how many motions the planner has checked."""
+
+    def __init__(
+        self,
+        problem: PlanningProblem,
+        validator: MotionValidator,
+        accept: Callable[[FloatArray], bool] | None,
+        on_motion: Callable[[int, int], None] | None,
+        is_over: Callable[[], bool],
+    ) -> None:
+        self.problem, self.validator, self.is_over = problem, validator, is_over
+        self._accept, self._on_motion = accept, on_motion
+        self.motions = 0
+
+    def _accepts(self, *states: FloatArray) -> bool:
+        """Return whether states, and those along the motions between them, satisfy the additional conditions."""
+        if self._accept is None:
+            return True
+        return all(map(self._accept, densify(self.problem, states, ACCEPT_SPACING) if len(states) > 1 else states))
+
+    def check_end(self, name: str, state: FloatArray) -> None:
+        """Raise `PlanningError` unless the path may begin or end with a state."""
+        check = self.validator.check_state(state)
         if not check.valid:
-            raise PlanningError(f"{name}: {_reason(problem, check)}")
-        if accept is not None and not accept(state):
+            raise PlanningError(f"{name}: {_reason(self.problem, check)}")
+        if not self._accepts(state):
             raise PlanningError(f"{name}: does not satisfy the conditions on every state (accept)")
 
-    def is_valid(first: FloatArray, last: FloatArray) -> bool:
-        return validator.is_valid(first, last) and _accepts_motion(problem, accept, first, last)
+    def allows(self, state: FloatArray) -> bool:
+        """Return whether the path may lead through a state."""
+        return self.validator.is_state_valid(state) and self._accepts(state)
 
-    count, weights = len(problem.joints), problem.weights
-    motions = 0
+    def keeps(self, first: FloatArray, last: FloatArray) -> bool:
+        """Return whether a motion is valid."""
+        return self.validator.is_valid(first, last) and self._accepts(first, last)
 
-    def read(state) -> FloatArray:
-        return np.clip(np.array([state[i] for i in range(count)]) / weights, *problem.limits)
+    def check_motion(self, first: FloatArray, last: FloatArray) -> bool:
+        """Return whether a motion of the planner is valid; none is once the search is over."""
+        self.motions += 1
+        valid = not self.is_over() and self.keeps(first, last)
+        if self._on_motion is not None:
+            self._on_motion(self.motions, self.validator.states)
+        return valid
 
-    class States(base.StateValidityChecker):
-        def isValid(self, state) -> bool:
-            at = read(state)
-            return validator.is_state_valid(at) and (accept is None or bool(accept(at)))
 
-    class Motions(base.MotionValidator):
-        def checkMotion(self, first, last) -> bool:
-            nonlocal motions
-            motions += 1
-            valid = not is_over() and is_valid(read(first), read(last))
-            if on_motion is not None:
-                on_motion(motions, validator.states)
-            return valid
+def _search(
+    ompl: Any, path: _Conditions, start: FloatArray, goals: list[FloatArray], stride: float
+) -> tuple[FloatArray | None, Any]:
+    """Return the states of a path that RRT-Connect finds, None without one, and the planner's result."""
+    base, problem, count = ompl.base, path.problem, len(path.problem.joints)
 
-    util.setLogLevel(util.LogLevel.LOG_NONE)
-    util.RNG.setSeed(seed)
-    space = base.RealVectorStateSpace(count)
-    bounds = base.RealVectorBounds(count)
+    def read(state: Any) -> FloatArray:
+        return np.clip(np.array([state[i] for i in range(count)]) / problem.weights, *problem.limits)
+
+    class States(base.StateValidityChecker):  # type: ignore[name-defined]
+        def isValid(self, state: Any) -> bool:
+            return path.allows(read(state))
+
+    class Motions(base.MotionValidator):  # type: ignore[name-defined]
+        def checkMotion(self, first: Any, last: Any) -> bool:
+            return path.check_motion(read(first), read(last))
+
+    space, bounds = base.RealVectorStateSpace(count), base.RealVectorBounds(count)
     for i in range(count):
-        bounds.setLow(i, float(problem.lower[i] * weights[i]))
-        bounds.setHigh(i, float(problem.upper[i] * weights[i]))
+        bounds.setLow(i, float(problem.lower[i] * problem.weights[i]))
+        bounds.setHigh(i, float(problem.upper[i] * problem.weights[i]))
     space.setBounds(bounds)
     information = base.SpaceInformation(space)
     information.setStateValidityChecker(States(information))
     information.setMotionValidator(Motions(information))
     information.setup()
-    definition = base.ProblemDefinition(information)
 
-    def allocate(state: FloatArray):
+    def allocate(state: FloatArray) -> Any:
         new = space.allocState()
         for i in range(count):
-            new[i] = float(state[i] * weights[i])
+            new[i] = float(state[i] * problem.weights[i])
         return new
 
-    definition.addStartState(allocate(ends["start"]))
-    region = base.GoalStates(information)
+    definition, region = base.ProblemDefinition(information), base.GoalStates(information)
+    definition.addStartState(allocate(start))
     for state in goals:
         region.addState(allocate(state))
     definition.setGoal(region)
-    planner = geometric.RRTConnect(information)
+    planner = ompl.geometric.RRTConnect(information)
     planner.setRange(stride)
     planner.setProblemDefinition(definition)
     planner.setup()
-    solved = planner.solve(base.PlannerTerminationCondition(is_over))
+    result = planner.solve(base.PlannerTerminationCondition(path.is_over))
     if not definition.hasExactSolution():
-        raise NoPathError(f"no path found in {deadline:g} s ({solved}; {motions} motions, {validator.states} states)")
-    path = definition.getSolutionPath()
-    found = np.array([read(path.getState(k)) for k in range(path.getStateCount())])
-    nearest = min(goals, key=lambda state: float(np.abs((state - found[-1]) * weights).max()))
-    found[[0, -1]] = ends["start"], nearest  # exact, without rounding by the weights
-    shortened = _shorten(is_valid, found, seed, is_over)
-    return FoundPath(found, shortened, Statistics(motions=motions, states=validator.states))
-
-
-def _accepts_motion(
-    problem: PlanningProblem, accept: Callable[[FloatArray], bool] | None, first: FloatArray, last: FloatArray
-) -> bool:
-    if accept is None:
-        return True
-    return all(accept(state) for state in densify(problem, [first, last], ACCEPT_SPACING))
+        return None, result
+    found = definition.getSolutionPath()
+    return np.array([read(found.getState(k)) for k in range(found.getStateCount())]), result
 
 
 def _shorten(
