@@ -12,9 +12,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats4, Ints1
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Ints1, zeros
 from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
 from superovoid.compiled.vector import norm, rotate_back, sub, vector_at
 from superovoid.contact.pair import PlacedBody
@@ -45,39 +43,29 @@ class LocalBodies(NamedTuple):
 
 @bundle
 class World(NamedTuple):
-    """Bodies at their poses, one row a body."""
+    """Bodies at their poses, one row a body; of several states, the rows of one state after those of another."""
 
     poses: Floats3
     spheres: Floats2  # centre and radius
     boxes: Floats2  # centre of the oriented box
     bounds: Floats2  # lower and upper corner of the box along the world's axes
     losses: Floats1  # bound of the error of a point, against the exact product of poses
-    rounding: Floats1  # one number: the largest rounding of the bounds of a body, m
+    rounding: Floats1  # the largest rounding of the bounds of a body in each state, m
 
 
-@bundle
-class Worlds(NamedTuple):
-    """`World` of several states, one row a state."""
-
-    poses: Floats4
-    spheres: Floats3
-    boxes: Floats3
-    bounds: Floats3
-    losses: Floats2
-    rounding: Floats2
-
-
-def worlds_for(states: int, bodies: int) -> Worlds:
+def world_for(states: int, bodies: int) -> World:
     """Return memory for bodies in several states."""
-    sizes = (4, 4), (4,), (3,), (6,), ()
-    return Worlds._make([*(np.zeros((states, bodies, *size)) for size in sizes), np.zeros((states, 1))])
+    rows = states * bodies
+    return zeros(World, (rows, 4, 4), (rows, 4), (rows, 3), (rows, 6), rows, states)
 
 
 @kernel
-def world_at(worlds, i):
-    """Return the `World` of a state."""
-    parts = worlds.poses[i], worlds.spheres[i], worlds.boxes[i], worlds.bounds[i]
-    return World(*parts, worlds.losses[i], worlds.rounding[i])
+def world_at(world, i):
+    """Return the `World` of one state."""
+    bodies = world.losses.shape[0] // world.rounding.shape[0]
+    first, end = i * bodies, (i + 1) * bodies
+    parts = world.poses[first:end], world.spheres[first:end], world.boxes[first:end], world.bounds[first:end]
+    return World(*parts, world.losses[first:end], world.rounding[i : i + 1])
 
 
 @kernel

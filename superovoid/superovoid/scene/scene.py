@@ -121,7 +121,6 @@ class Scene:
     _tree: box_tree.Tree | None
     _tree_fits: bool
     _memory: solving.Memory
-    _world: culling.World  # the world of the memory
     _stale: NDArray[np.bool_]  # links moved since the tree was refitted
 
     def __init__(
@@ -172,7 +171,7 @@ class Scene:
     def poses(self) -> FloatArray | None:
         """World poses of the bodies, shape (n, 4, 4), m, a copy; None if a link has no pose yet."""
         with self._lock:
-            return self._memory.worlds.poses[0].copy() if self._posed.all() else None
+            return self._memory.world.poses.copy() if self._posed.all() else None
 
     def fork(self) -> Scene:
         """Return a scene that shares the bodies and pairs, with its own copy of poses and warm starts."""
@@ -182,8 +181,9 @@ class Scene:
             other._link_poses, other._posed = self._link_poses.copy(), self._posed.copy()
             other._stale = self._stale.copy()
             memory = self._memory
-            other._lock, other._memory = threading.Lock(), solving.memory_for(1, 0, len(memory.scratch.out), 0, False)
-            other._replace_memory(_copy(memory.worlds), _copy(memory.pool))
+            own = solving.memory_for(1, 0, len(memory.scratch.out), 0, False)
+            own = own._replace(world=_copy(memory.world), pool=_copy(memory.pool))
+            other._lock, other._memory = threading.Lock(), own
             if self._tree is not None:
                 other._tree = _copy(self._tree)
         return other
@@ -640,7 +640,7 @@ class Scene:
     def _known_poses(self) -> FloatArray:
         with self._lock:
             self._check_posed()
-            return self._memory.worlds.poses[0].copy()
+            return self._memory.world.poses.copy()
 
     def _is_listed(self, count: int) -> bool:
         """Return whether each of `count` pairs is tested, without the tree."""
@@ -653,8 +653,10 @@ class Scene:
             return int(solving.cull(self._local, table, solving.ONE_GROUP, limit, 0, self._memory))
         tree = self._fitted_tree()
         while True:
-            candidates, counts = self._memory.rows.pairs, self._memory.counts[0]
-            found = box_tree.cull_tree(self._local, self._rules, tree, limit, self._world, candidates, counts)
+            memory, candidates = self._memory, self._memory.rows.pairs
+            found = box_tree.cull_tree(
+                self._local, self._rules, tree, limit, memory.world, candidates, memory.counts[0]
+            )
             if found <= len(candidates):
                 return found
             self._reserve(min(found + found // 2, self._count))
@@ -681,11 +683,6 @@ class Scene:
 
     # -- memory: grows only if the number of near pairs does -----------------------------------------------------------
 
-    def _replace_memory(self, worlds: culling.Worlds, pool: pair_table.WarmStarts) -> None:
-        """Replace the memory for the poses of bodies and for warm starts."""
-        self._memory = self._memory._replace(worlds=worlds, pool=pool)
-        self._world = culling.world_at(worlds, 0)
-
     def _reserve(self, count: int) -> None:
         if len(self._memory.scratch.out) < count:
             rows, scratch = solving.candidates_for(count), solving.scratch_for(count)
@@ -710,17 +707,18 @@ class Scene:
     def _move_warm_starts(self, capacity: int, index: IntArray) -> None:
         pool = pair_table.warm_starts(capacity)
         pair_table.move_warm_starts(self._memory.pool, pool, index)
-        self._replace_memory(self._memory.worlds, pool)
+        self._memory = self._memory._replace(pool=pool)
 
     def _fitted_tree(self) -> box_tree.Tree:
         if self._tree is None:
             self._tree = box_tree.tree_for(len(self._bodies))
             self._tree_cost = -math.inf
         if not self._tree_fits:
-            box_tree.refit(self._tree, self._world.bounds, self._stale)
+            world = self._memory.world
+            box_tree.refit(self._tree, world.bounds, self._stale)
             if not self._tree.cost[0] <= _TREE_GROWTH * self._tree_cost:
-                box_tree.build(self._tree, self._world.spheres, self._rules.link)
-                box_tree.refit(self._tree, self._world.bounds, np.ones_like(self._stale))
+                box_tree.build(self._tree, world.spheres, self._rules.link)
+                box_tree.refit(self._tree, world.bounds, np.ones_like(self._stale))
                 self._tree_cost = float(self._tree.cost[0])
             self._stale[:] = False
             self._tree_fits = True
@@ -776,14 +774,14 @@ class Scene:
         self._use_rules(pair_table.moved_rules(self._rules, local.link, closed, index))
         if (index != np.arange(len(index))).any():
             self._move_warm_starts(len(self._memory.pool.states) - 1, index)
-        self._replace_memory(culling.worlds_for(1, len(named)), self._memory.pool)
+        self._memory = self._memory._replace(world=culling.world_for(1, len(named)))
         self._tree = None
         self._stale = np.zeros(len(self._row), dtype=np.bool_)
         self._place(self._posed)
 
     def _place(self, links: NDArray[np.bool_]) -> None:
         """Place the bodies of links."""
-        culling.place_all(self._local, self._link_poses, links, self._world)
+        culling.place_all(self._local, self._link_poses, links, self._memory.world)
         self._tree_fits = False
         self._stale |= links
 

@@ -41,13 +41,13 @@ from superovoid.scene.culling import (
     INTERSECTING,
     SOLVED,
     LocalBodies,
-    Worlds,
+    World,
     body_at,
     gap_of_oriented_boxes,
     is_within,
     sphere_gap,
     world_at,
-    worlds_for,
+    world_for,
 )
 from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of, warm_starts
 from superovoid.shapes.kernels.kinds import Core, kind_of
@@ -238,7 +238,7 @@ def _store(block, i, rows, row, tolerance):
 def _ask_lanes(local, poses, rows, begin, end, to_cores, tolerance, pool, is_warm, lanes):
     """Solve candidates of `rows.asked` in lanes, all of one class.
 
-    `poses` has the poses of the bodies in each state. If `is_warm`, lanes start from the points of earlier answers;
+    `poses` has the poses of the bodies in all states. If `is_warm`, lanes start from the points of earlier answers;
     otherwise an answer depends on its pair and poses alone.
     """
     block, packed = lanes.block, local.packed
@@ -246,13 +246,10 @@ def _ask_lanes(local, poses, rows, begin, end, to_cores, tolerance, pool, is_war
         filled = min(many_pairs.CHUNK, end - first)
         for i in range(filled):
             row = rows.asked[first + i]
-            state, a, b = rows.states[row], rows.pairs[row, 0], rows.pairs[row, 1]
-            many_pairs.load_bodies(block, i, packed[a], packed[b], poses[state, a], poses[state, b])
+            of_state, a, b = rows.states[row] * packed.shape[0], rows.pairs[row, 0], rows.pairs[row, 1]
+            many_pairs.load_bodies(block, i, packed[a], packed[b], poses[of_state + a], poses[of_state + b])
+            many_pairs.load_poses(block, i, poses[of_state + a], poses[of_state + b])
             block[many_pairs.AT.limit + i] = rows.limits[row]
-        for i in range(filled):
-            row = rows.asked[first + i]
-            state, a, b = rows.states[row], rows.pairs[row, 0], rows.pairs[row, 1]
-            many_pairs.load_poses(block, i, poses[state, a], poses[state, b])
             if is_warm and not to_cores:
                 many_pairs.load_points(block, i, pool.states[slot_of(pool, pair_key(a, b))])
             else:
@@ -425,7 +422,7 @@ def _keep_closest(scratch, base, found):
 class Memory(NamedTuple):
     """Memory of a query about several states; a scene is one state."""
 
-    worlds: Worlds
+    world: World  # in all states
     first: Ints1  # first candidate of each state, and the end
     counts: Ints2  # counts of each state
     rows: Candidates
@@ -437,7 +434,7 @@ class Memory(NamedTuple):
 def memory_for(states: int, bodies: int, candidates: int, slots: int, uses_lanes: bool) -> Memory:
     """Return memory for numbers of states, bodies, candidates (of all states) and warm starts."""
     rows, scratch = candidates_for(candidates), scratch_for(candidates // max(states, 1))
-    own = worlds_for(states, bodies), states + 1, (states, COUNTS)
+    own = world_for(states, bodies), states + 1, (states, COUNTS)
     return zeros(Memory, *own, rows, warm_starts(slots), scratch, many_pairs.lanes_for(uses_lanes))
 
 
@@ -447,7 +444,7 @@ def cull(local: LocalBodies, pairs: Ints2, groups: Ints1, limit: float, state: i
 
     `groups` has the group of each pair, or a single entry for all pairs.
     """
-    world, rows = world_at(memory.worlds, state), memory.rows
+    world, rows = world_at(memory.world, state), memory.rows
     counts, count = memory.counts[state], memory.first[state]
     counts[:] = 0
     for k in range(pairs.shape[0]):
@@ -510,11 +507,6 @@ def _choose_of_group(local, world, memory, begin, end, wanted, turn, asked):
             if rows.stages[row] == CLOSED or rows.stages[row] == CONTACT:
                 limit = min(limit, rows.out[row, RESULT.distance if rows.stages[row] == CLOSED else RESULT.upper])
         for row in range(begin, end):
-            if (
-                many_pairs.lane_class(local.packed[rows.pairs[row, 0]], local.packed[rows.pairs[row, 1]])
-                == many_pairs.NO_LANES
-            ):
-                continue
             if rows.stages[row] == SPHERES and rows.bounds[row] <= limit:
                 _raise_bound(local, world, rows, row, limit, wanted.tolerance)
             if rows.stages[row] == BOUNDED_ALONG and rows.bounds[row] <= limit:
@@ -525,11 +517,11 @@ def _choose_of_group(local, world, memory, begin, end, wanted, turn, asked):
 @kernel(nogil=True, separate=True)
 def ask_lanes(local, memory, states, wanted):
     """Solve candidates of states in lanes: first the certainly wanted ones, then those that may be closer."""
-    rows, worlds = memory.rows, memory.worlds
+    rows = memory.rows
     for turn in range(1 if wanted.of_scene else 2):
         asked = LaneCounts(0, 0)
         for i in range(states):
-            world, begin = world_at(worlds, i), memory.first[i]
+            world, begin = world_at(memory.world, i), memory.first[i]
             while begin < memory.first[i + 1]:
                 end = _end_of_group(rows, begin, memory.first[i + 1])
                 asked = _choose_of_group(local, world, memory, begin, end, wanted, turn, asked)
@@ -538,13 +530,13 @@ def ask_lanes(local, memory, states, wanted):
         for begin, end, to_cores in ((0, asked.ovoids, False), (room - asked.cores, room, True)):
             if end - begin >= LEAST or not wanted.of_scene:
                 how = to_cores, wanted.tolerance, memory.pool, wanted.of_scene, memory.lanes
-                _ask_lanes(local, worlds.poses, rows, begin, end, *how)
+                _ask_lanes(local, memory.world.poses, rows, begin, end, *how)
 
 
 @kernel(nogil=True, separate=True)
 def finish_state(local, memory, i, wanted):
     """Solve the remaining candidates of a state; return the number of answers. `scratch.keys` has their order."""
-    world, scratch, begin, found = world_at(memory.worlds, i), memory.scratch, memory.first[i], 0
+    world, scratch, begin, found = world_at(memory.world, i), memory.scratch, memory.first[i], 0
     while begin < memory.first[i + 1]:
         end, base = _end_of_group(memory.rows, begin, memory.first[i + 1]), found
         found = _solve_group(local, world, memory, begin, end, found, wanted, memory.counts[i])

@@ -9,6 +9,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
 from superovoid.compiled.threads import share
@@ -58,8 +59,8 @@ def in_blocks(
     make: Callable[[], Memory],
     answer: Callable[[slice, Memory], Part],
     ended: Callable[[], bool],
-) -> list[Part | None]:
-    """Answer blocks of states in order until all are done or `ended` returns true.
+) -> list[Part]:
+    """Answer blocks of states in order until all are done or `ended` returns true; return those before a missing one.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def in_blocks(
     Returns
     -------
     list
-        Answers in the order of the blocks; None for a block that has not begun.
+        Answers in the order of the blocks, up to one that has not begun.
     """
     starts = range(0, max(states, 1), size)
     parts: list[Part | None] = [None] * len(starts)
@@ -96,4 +97,4 @@ def in_blocks(
         idle.append(memory)
 
     share(range(len(starts)), work, min(threads, len(starts)))
-    return parts
+    return list(takewhile(lambda part: part is not None, parts))  # type: ignore[arg-type]

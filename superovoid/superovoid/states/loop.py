@@ -64,7 +64,7 @@ def over_states(
     """
     states = link_poses.shape[0]
     for i in range(states):
-        place_all(local, link_poses[i], posed, world_at(memory.worlds, i))
+        place_all(local, link_poses[i], posed, world_at(memory.world, i))
         cull(local, pairs, group_of, wanted.max_distance, i, memory)
     ask_lanes(local, memory, states, wanted)
     for i in range(states):

@@ -300,12 +300,12 @@ class StateQuery:
         memory = solving.memory_for(self._span, len(self._bodies), rows, slots, True)
         return memory, loop.answers_for(self._span, rows)
 
-    def _join_parts(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
-        """Join the answers of the first blocks, up to one that is missing or incomplete, or reaches `most_rows`."""
+    def _join_parts(self, states: int, parts: list[_Part], most_rows: float) -> StateDistances:
+        """Join the answers of blocks, up to one that is incomplete or reaches `most_rows`."""
         first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, culling.COUNTS), dtype=np.int64)
         done, kept = 0, list[_Part]()
-        for begin, part in zip(range(0, max(states, 1), self._block), parts, strict=True):
-            if part is None or done < begin or first[done] >= most_rows:
+        for begin, part in zip(range(0, max(states, 1), self._block), parts, strict=False):
+            if done < begin or first[done] >= most_rows:
                 break
             done = begin + len(part.counts)
             first[begin + 1 : done + 1] = first[begin] + np.cumsum(part.numbers)

@@ -29,8 +29,7 @@ from superovoid.scene.culling import (
     place,
     place_all,
     rounding_of,
-    world_at,
-    worlds_for,
+    world_for,
 )
 from superovoid.scene.solving import pose_error
 
@@ -63,7 +62,7 @@ def memory_for(asked: ComparedPairs, kept: bool) -> Memory:
     """Return the memory of one thread for a query; if `kept`, warm starts pass from one state to the next."""
     pairs = len(asked.pairs)
     rows = max(pairs, 1) if kept else 1
-    world, order = world_at(worlds_for(1, len(asked.local.link)), 0), np.arange(pairs)
+    world, order = world_for(1, len(asked.local.link)), np.arange(pairs)
     return zeros(Memory, world, order, (rows, STATE_LENGTH), (rows, 3), (3, 3), RESULT_LENGTH, VERDICT_LENGTH)
 
 

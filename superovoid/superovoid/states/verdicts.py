@@ -128,15 +128,11 @@ class _PairQuery:
             return verdict_loop.VerdictRows._make(each[:done] for each in found)
 
         parts = in_blocks(len(joints), BLOCK, threads, idle, make, answer, lambda: is_over or ended())
+        found = verdict_loop.VerdictRows(*map(np.concatenate, zip(*parts, strict=True)))
         # Threads start blocks in order, so all blocks before the one that ends the answer are complete.
-        first = []
-        for part in parts:
-            if part is None:
-                break
-            first.append(part)
-            if ends and len(part.verdicts) and part.verdicts[-1] == CLOSER:
-                break
-        return verdict_loop.VerdictRows(*map(np.concatenate, zip(*first, strict=True)))
+        below = np.flatnonzero(found.verdicts == CLOSER)
+        done = int(below[0]) + 1 if ends and len(below) else len(found.verdicts)
+        return verdict_loop.VerdictRows._make(each[:done] for each in found)
 
 
 class ThresholdQuery(_PairQuery):
@@ -210,17 +206,14 @@ class FloorQuery(_PairQuery):
     ----------
     robot, scene
         As for `are_states_closer`.
-    pairs : (n, 2) array_like of int
-        Pairs of the scene, indices of bodies.
+    pairs : (n, 2) array_like of int, optional
+        Only these of the scene's pairs, in either order.
 
     Raises
     ------
     ValueError
         As for `are_states_closer`.
     """
-
-    def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike) -> None:
-        super().__init__(robot, scene, pairs)
 
     def __call__(
         self,

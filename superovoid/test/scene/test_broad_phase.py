@@ -189,7 +189,7 @@ def test_the_tree_finds_the_pairs_of_the_list(count):
     assert tree <= listed
     assert {tuple(pair) for pair in scene.candidates(0.1).tolist()} == (listed if count == 100 else tree)
     assert scene.query(max_distance=0.1).statistics.past_obb == len(tree)
-    bounds = scene._world.bounds
+    bounds = scene._memory.world.bounds
     for a, b in listed - tree:  # separate along an axis of the world
         assert max((bounds[a, :3] - bounds[b, 3:]).max(), (bounds[b, :3] - bounds[a, 3:]).max()) > 0.1
 
@@ -680,7 +680,7 @@ def test_a_steady_state_allocates_only_results(way, most, allocations):
             scene._memory.rows,
             scene._memory.pool,
             scene._tree or (),
-            scene._world,
+            scene._memory.world,
         )
         return [array.ctypes.data for group in groups for array in group]
 
@@ -726,7 +726,7 @@ def test_memory_of_a_large_scene_grows_with_its_bodies():
     assert result.statistics.pairs == count * (count - 1) // 2
     assert len(result) > 2000
     memory = (scene._memory.pool, scene._memory.rows, _arrays(scene._memory.scratch))
-    groups = (scene._local, scene._world, scene._tree, *memory, scene._rules[:-1])
+    groups = (scene._local, scene._memory.world, scene._tree, *memory, scene._rules[:-1])
     assert sum(array.nbytes for group in groups for array in group) < 5e7
 
 
@@ -788,7 +788,7 @@ def test_a_pickle_has_no_rows_of_the_kernels():
     exponents = {"section_exponent": 1.0, "profile_exponent": 1.0}
     assert ball.__getstate__() == {"semi_axes": (0.25,) * 3, **exponents, "taper": (0.0, 0.0)}
     assert pickle.loads(pickle.dumps(ball)) == ball
-    assert not {"_local", "_memory", "_world", "_lock"} & set(scene.__getstate__())
+    assert not {"_local", "_memory", "_lock"} & set(scene.__getstate__())
 
 
 def test_poses_that_are_read_are_a_copy():

@@ -72,14 +72,14 @@ def crowd(count=400):
 
 def test_bodies_of_unmoved_links_are_not_placed_again():
     _, scene = crowd(50)
-    before = scene._world.spheres.copy()
-    scene._world.spheres[:] = np.where(scene._rules.link[:, None] == 0, 77.0, scene._world.spheres)
+    before = scene._memory.world.spheres.copy()
+    scene._memory.world.spheres[:] = np.where(scene._rules.link[:, None] == 0, 77.0, scene._memory.world.spheres)
     scene.set_link_poses({"world": np.eye(4), "arm": pose_at((0.5, 0, 0)), "hand": np.eye(4)})
     rows = {link: scene._rules.link == scene._row[link] for link in LINKS}
-    assert (scene._world.spheres[rows["world"]] == 77.0).all()
-    assert (scene._world.spheres[rows["hand"]] == before[rows["hand"]]).all()
+    assert (scene._memory.world.spheres[rows["world"]] == 77.0).all()
+    assert (scene._memory.world.spheres[rows["hand"]] == before[rows["hand"]]).all()
     moved = before[rows["arm"]] + [0.5, 0, 0, 0]
-    assert scene._world.spheres[rows["arm"]] == pytest.approx(moved)
+    assert scene._memory.world.spheres[rows["arm"]] == pytest.approx(moved)
 
 
 SHAPES = (
