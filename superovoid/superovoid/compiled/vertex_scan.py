@@ -17,7 +17,7 @@ LANES = 8
 BLOCK = 3 * LANES  # numbers of a block
 
 
-@kernel(llvm="superovoid.compiler.vertex_loops:highest_vertex")
+@kernel(llvm="superovoid.compiler.llvm_functions:highest_vertex")
 def highest_in_blocks(pool, at, count, x, y, z):
     """Return the number of the highest vertex along a direction, the first of equal ones.
 

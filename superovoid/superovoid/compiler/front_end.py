@@ -19,16 +19,16 @@ from typing import Any
 
 import numba
 from llvmlite.binding import Linkage
-from numba.core import types
+from numba.core import event, types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult, Flags, compile_result
+from numba.core.compiler import Compiler, CompileResult, compile_result
 from numba.core.compiler_machinery import PassManager
-from numba.core.dispatcher import _FunctionCompiler
 from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime import rtsys
-from numba.core.typed_passes import DumpParforDiagnostics, InlineOverloads, NopythonRewrites
+from numba.core.typed_passes import AnnotateTypes, DumpParforDiagnostics, InlineOverloads, NopythonRewrites
 from numba.core.untyped_passes import (
+    DeadBranchPrune,
     FindLiterallyCalls,
     InlineClosureLikes,
     InlineInlinables,
@@ -36,6 +36,7 @@ from numba.core.untyped_passes import (
     LiteralUnroll,
     MakeFunctionToJitFunction,
     RewriteDynamicRaises,
+    RewriteSemanticConstants,
     WithLifting,
 )
 
@@ -48,7 +49,8 @@ IS_TRIED = tuple(map(int, numba.__version__.split(".")[:2])) in TRIED
 """Whether the installed numba is a tested version."""
 
 # Passes that no kernel needs: for `with`, errors with computed arguments, functions inlined before type inference,
-# `literally` and `literal_unroll`, fused array expressions. A kernel that needs one of these does not compile.
+# `literally` and `literal_unroll`, arguments that are None, fused array expressions, annotated sources. A kernel that
+# needs one of these does not compile.
 _LEFT_OUT = {
     WithLifting,
     RewriteDynamicRaises,
@@ -57,7 +59,10 @@ _LEFT_OUT = {
     FindLiterallyCalls,
     LiteralUnroll,
     LiteralPropagationSubPipelinePass,
+    RewriteSemanticConstants,
+    DeadBranchPrune,
     NopythonRewrites,
+    AnnotateTypes,
     DumpParforDiagnostics,
 }
 # Passes for functions with inner functions, such as generator expressions.
@@ -66,37 +71,6 @@ _FOR_CLOSURES = {InlineClosureLikes, MakeFunctionToJitFunction}
 
 Find = Callable[[Any, tuple[types.Type, ...]], tuple[str, types.Type | None]]
 Add = Callable[[str, CompileResult], None]
-
-
-class _Flags(Flags):
-    """Compiler flags with fast comparison: numba compares them thousands of times per kernel."""
-
-    __slots__ = ()
-    _hash: int | None = None
-
-    def __hash__(self) -> int:
-        if _Flags._hash is None:
-            _Flags._hash = super().__hash__()  # numba's hash is the same for all flags
-        return _Flags._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Flags):
-            return super().__eq__(other)
-        own, others = self._values, other._values
-        # An unset option equals its default.
-        return own == others or all(
-            own.get(name, self.options[name].default) == others.get(name, self.options[name].default)
-            for name in own.keys() | others.keys()
-        )
-
-
-class _Options(_FunctionCompiler):
-    """numba's function compiler, which creates `_Flags`."""
-
-    def _customize_flags(self, flags: Flags) -> Flags:
-        return _Flags(flags)
 
 
 class _KernelCompiler(Compiler):
@@ -187,9 +161,7 @@ class _Dispatcher(CPUDispatcher):
         options = {name: value for name, value in kernel.kernel_options.items() if name != "separate"}
         settings = {"nopython": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         options = {**settings, **SETTINGS, **options}
-        function = python_of(kernel)
-        super().__init__(function, targetoptions=options, pipeline_class=_KernelCompiler)
-        self._compiler = _Options(function, self.targetdescr, options, self.locals, _KernelCompiler)
+        super().__init__(python_of(kernel), targetoptions=options, pipeline_class=_KernelCompiler)
 
     def get_call_template(self, arguments: tuple[types.Type, ...], named: dict[str, types.Type]) -> Any:
         # Otherwise numba would compile the kernel again for each literal integer argument.
@@ -278,6 +250,7 @@ class FrontEnd:
         codegen = self.context.codegen()
         codegen._library_class = Code
         codegen.set_env = lambda *_: None  # kernels use no environment of Python objects
+        event.broadcast = lambda _: None  # of compiler passes and locks: nobody listens
 
     def _dispatcher_of(self, kernel: Any) -> _Dispatcher:
         if kernel.kernel_options.get("separate"):

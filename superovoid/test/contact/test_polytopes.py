@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from superovoid import Box, ConvexMesh, Status, distance
+from superovoid.compiled import vertex_scan
 from superovoid.compiler.jit import kernel
 from superovoid.contact.convex import epa
 from superovoid.contact.minkowski import difference
-from superovoid.shapes.kernels import vertex_scan
 
 
 def pose(translation=(0.0, 0.0, 0.0), rotation=None):

@@ -39,6 +39,7 @@ from superovoid.compiled.vector import (
     sub,
     vector_at,
 )
+from superovoid.compiled.vertex_scan import LANES, highest_in_blocks
 from superovoid.shapes.kernels.rounding import composition
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
@@ -56,7 +57,6 @@ from superovoid.shapes.kernels.surface import (
     position,
     shape_operator,
 )
-from superovoid.shapes.kernels.vertex_scan import LANES, highest_in_blocks
 
 # Kinds (column KIND; 0 so that a row padded with zeros is a superovoid).
 SUPEROVOID, HALF_SPACE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH, COMPOUND = range(10)
