@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.arrays import Floats2, Int32s1
+from superovoid.compiled.arrays import Floats2, Floats3, Int32s1
 from superovoid.compiled.kernels import entry_point, inline, kernel
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import Vector
@@ -138,19 +138,25 @@ def fit_node(nodes, node, order, boxes, bounds):
         _join(box, bounds[place])
 
 
-@entry_point(nogil=True)
-def fit(nodes: Floats2, order: Int32s1, boxes: Floats2, bounds: Floats2) -> None:
-    """Fit the boxes of all nodes, as `fit_node` does."""
-    for node in range(len(nodes) - 1, -1, -1):
+@entry_point(nogil=True, _nrt=True)
+def arrange_triangles(corners: Floats3, order: Int32s1, nodes: Floats2) -> None:
+    """Sort triangles, shape (m, 3, 3), into the places of a tree, and fill in its nodes."""
+    count = corners.shape[0]
+    middles, boxes = np.empty((count, 3)), np.empty((count, 6))
+    for k in range(count):
+        order[k] = k
+        for j in range(3):
+            x, y, z = corners[k, 0, j], corners[k, 1, j], corners[k, 2, j]
+            middles[k, j] = (x + y + z) / 3.0
+            boxes[k, NODE.lower + j], boxes[k, NODE.upper + j] = min(x, y, z), max(x, y, z)
+    arrange(middles, order, nodes)
+    bounds = np.empty((count, 6))
+    for node in range(node_count(count) - 1, -1, -1):
         fit_node(nodes, node, order, boxes, bounds)
 
 
 def tree_of_triangles(corners: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return the triangle at each place of a tree over triangles (m, 3, 3), and the nodes."""
-    corners = np.ascontiguousarray(corners)
-    order = np.arange(len(corners), dtype=np.int32)
-    nodes = np.empty((node_count(len(corners)), NODE_LENGTH))
-    arrange(corners.mean(axis=1), order, nodes)
-    boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
-    fit(nodes, order, boxes, np.empty_like(boxes))
+    order, nodes = np.empty(len(corners), dtype=np.int32), np.empty((node_count(len(corners)), NODE_LENGTH))
+    arrange_triangles(np.ascontiguousarray(corners), order, nodes)
     return order, nodes

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.shapes.kernels import kinds
-from superovoid.shapes.kernels.bodies import pack_body
 from superovoid.shapes.mesh_library import trimesh_for
 from superovoid.shapes.shape import (
     EMPTY_POOL,
@@ -90,18 +89,11 @@ def pack_shapes_behind(
 class _ClosedForm(Shape):
     """A body that its kind and lengths define."""
 
-    _kind: ClassVar[int]
-
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type] # every kind is a dataclass
             value = getattr(self, field.name)
             check_length(f"{type(self).__name__}.{field.name}", value)
             object.__setattr__(self, field.name, float(value))
-
-    def _fill(self, row: FloatArray) -> FloatArray:
-        lengths = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
-        pack_body(self._kind, np.array(lengths, dtype=float).ravel(), row)
-        return EMPTY_POOL
 
 
 def _sections(resolution: int) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.shapes.kernels import kinds, surface
+from superovoid.shapes.kernels.bodies import pack_body
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
@@ -163,9 +164,13 @@ class Shape(ABC):
         values = self.__getstate__().items()
         return html.table(type(self).__name__, (), [(name, short_repr(value)) for name, value in values])
 
-    @abstractmethod
+    _kind: ClassVar[int]
+    """Of a body of closed form, which its fields define in the order of `pack_body`."""
+
     def _fill(self, row: FloatArray) -> FloatArray:
         """Fill in the kind and its parameters; return the numbers that do not fit in the row."""
+        pack_body(self._kind, np.hstack([*self.__getstate__().values(), []]), row)
+        return EMPTY_POOL
 
     def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return support points and values for rows of unit directions."""

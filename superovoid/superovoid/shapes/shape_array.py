@@ -37,13 +37,6 @@ ARGUMENTS: dict[type[Shape], dict[str, int]] = {
 }
 """Arguments of the constructor of each kind, and how many numbers each has."""
 
-_KINDS = {
-    Box: kinds.BOX,
-    Capsule: kinds.CAPSULE,
-    Cylinder: kinds.CYLINDER,
-    Cone: kinds.CONE,
-    Torus: kinds.TORUS,
-}  # all others: SUPEROVOID
 _FIELDS = {kind: ARGUMENTS[Superovoid if issubclass(kind, Superovoid) else kind] for kind in ARGUMENTS}
 
 _PRINTED_SHAPES = 5
@@ -149,7 +142,7 @@ class ShapeArray(Sequence[AnyShape], Generic[AnyShape]):
         """Store the kind and the arguments as numbers, shape (n, k), which no other object may modify."""
         rows = np.zeros((len(columns), kinds.ROW_LENGTH))
         rows[:, kinds.BLOCKS] = -1.0
-        found, i = pack_bodies(_KINDS.get(kind, kinds.SUPEROVOID), _parameters(kind, columns), rows)
+        found, i = pack_bodies(kind._kind, _parameters(kind, columns), rows)
         if found != VALID:
             try:
                 shape = kind(**_values_by_name(ARGUMENTS[kind], columns[i]))

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.shapes import superovoid_integrals
-from superovoid.shapes.kernels import bodies, surface
+from superovoid.shapes.kernels import bodies, kinds, surface
 from superovoid.shapes.kernels.bodies import MAX_EPSILON, MAX_TAPER, MIN_EPSILON
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.shape import (
@@ -94,6 +94,7 @@ class Superovoid(Shape):
     section_exponent: float = field(default=1.0, kw_only=True)
     profile_exponent: float = field(default=1.0, kw_only=True)
     taper: tuple[float, float] = field(default=(0.0, 0.0), kw_only=True)
+    _kind: ClassVar[int] = kinds.SUPEROVOID
 
     if TYPE_CHECKING:  # the constructor accepts more types than the fields have
 
@@ -372,6 +373,7 @@ class Superovoid(Shape):
         return self.implicit(points) <= 0.0
 
     def _fill(self, row: FloatArray) -> FloatArray:
+        # Without the array of parameters: many pairs of new bodies take 0.7 of the time.
         bodies.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
         return EMPTY_POOL
 

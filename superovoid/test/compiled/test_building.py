@@ -18,7 +18,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from superovoid.compiler import build
-names = "aabb_tree_fit", "impact_pose_at", "rounding_composition", "pair_table_exceptions_count", "impact_fall_along"
+names = "aabb_tree_arrange", "impact_pose_at", "rounding_composition", "pair_table_exceptions_count", "fall_along"
 folder = Path(sys.argv[1])
 build.build([build.level_here()], folder, folder / "objects", lambda name: name.endswith(names))
 """

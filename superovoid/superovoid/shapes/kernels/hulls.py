@@ -20,16 +20,16 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.aabb_tree import NODE_LENGTH, arrange, fit, node_count
+from superovoid.compiled.aabb_tree import NODE_LENGTH, arrange_triangles, node_count
 from superovoid.compiled.arrays import Floats1, Floats2, Int32s2
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, norm, scale, sub, vector_at
+from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, norm, put_vector, scale, sub, vector_at
+from superovoid.compiled.vertex_scan import BLOCK, LANES
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 from superovoid.shapes.kernels.kinds import ROW_LENGTH
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, RADIUS, S_, SIZE, TX
-from superovoid.shapes.kernels.vertex_scan import BLOCK, LANES
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH
 
 BAD_VERTICES, BAD_FACES, BAD_HULL, BAD_SURFACE = 14, 15, 16, 18
@@ -255,29 +255,20 @@ def _pack_shells(vertices, faces, row, pool):
 @kernel(_nrt=True)
 def _pack_tree(vertices, faces, row, pool):
     """Fill in the triangles in the order of a tree of boxes, and its nodes."""
-    count = faces.shape[0]
-    order = np.arange(count).astype(np.int32)
-    middles, boxes, bounds = np.empty((count, 3)), np.empty((count, 6)), np.empty((count, 6))
+    count, nodes = faces.shape[0], node_count(faces.shape[0])
+    first, behind = int(row[kinds.TRIANGLES]), int(row[kinds.NODES])
+    corners, order = np.empty((count, 3, 3)), np.empty(count, dtype=np.int32)
     for k in range(count):
-        for j in range(3):
-            x, y, z = vertices[faces[k, 0], j], vertices[faces[k, 1], j], vertices[faces[k, 2], j]
-            middles[k, j] = (x + y + z) / 3.0
-            boxes[k, j], boxes[k, 3 + j] = min(x, y, z), max(x, y, z)
-    nodes = np.empty((node_count(count), NODE_LENGTH))
-    arrange(middles, order, nodes)
-    fit(nodes, order, boxes, bounds)
+        for corner in range(3):
+            put_vector(corners[k, corner], 0, vector_at(vertices[faces[k, corner]], 0))
+    arrange_triangles(corners, order, pool[behind : behind + NODE_LENGTH * nodes].reshape(nodes, NODE_LENGTH))
     for place in range(count):
         for corner in range(3):
-            for j in range(3):
-                k = int(row[kinds.TRIANGLES]) + 9 * place + 3 * corner + j
-                pool[k] = vertices[faces[order[place], corner], j]
-    for node in range(nodes.shape[0]):
-        for j in range(NODE_LENGTH):
-            pool[int(row[kinds.NODES]) + NODE_LENGTH * node + j] = nodes[node, j]
-    row[kinds.TRIANGLE_COUNT], row[kinds.NODE_COUNT] = count, nodes.shape[0]
+            put_vector(pool, first + 9 * place + 3 * corner, vector_at(corners[order[place], corner], 0))
+    row[kinds.TRIANGLE_COUNT], row[kinds.NODE_COUNT] = count, nodes
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def _pack_surface(vertices, faces, room, row, pool):
     """Fill in triangles, tree and shells behind the hull's room of the pool; return whether every vertex is on it."""
     count = faces.shape[0]
