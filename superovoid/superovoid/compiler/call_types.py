@@ -36,7 +36,7 @@ def _without_forced_inlining() -> Iterator[None]:
 
 
 class Calls:
-    """numba's typing context with a cache of resolved calls.
+    """numba's typing context with a cache of resolved calls, assignments to elements, and attributes.
 
     numba resolves each call site at least twice, and tries one implementation after another each time.
 
@@ -48,51 +48,41 @@ class Calls:
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        self._signatures: dict[Any, Any] = {}
-        self._attributes: dict[Any, types.Type] = {}
+        self._known: dict[Any, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
 
+    def _resolve(self, key: Any, resolve: Any, *arguments: Any) -> Any:
+        found = self._known.get(key)
+        if found is None:
+            found = resolve(*arguments)
+            if found is not None:  # a failure may succeed later, when more types are known
+                self._known[key] = found
+        return found
+
     def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
         """Return the signature of a call."""
+        resolve = self._context.resolve_function_type
         with _without_forced_inlining():
-            return self._function_type(function, arguments, named)
+            if isinstance(function, types.Function | types.Dispatcher):
+                key = function, tuple(arguments), tuple(named.items()) if named else ()
+            elif function == "static_getitem" and type(arguments[1]) is int:
+                key = function, *arguments
+            else:
+                return resolve(function, arguments, named)
+            return self._resolve(key, resolve, function, arguments, named)
 
-    def _function_type(self, function: Any, arguments: Any, named: Any) -> Any:
-        if isinstance(function, types.Function | types.Dispatcher):
-            key = function, tuple(arguments), tuple(named.items()) if named else ()
-        elif function == "static_getitem" and type(arguments[1]) is int:
-            key = function, *arguments
-        else:
-            return self._context.resolve_function_type(function, arguments, named)
-        found = self._signatures.get(key)
-        if found is None:
-            found = self._context.resolve_function_type(function, arguments, named)
-            if found is not None:  # a failure may succeed later, when more types are known
-                self._signatures[key] = found
-        return found
-
-    def resolve_setitem(self, target: types.Type, index: types.Type, value: types.Type) -> Any:
+    def resolve_setitem(self, *given: types.Type) -> Any:
         """Return the signature of an assignment to an element."""
-        key = "setitem", target, index, value
-        found = self._signatures.get(key)
-        if found is None:
-            found = self._context.resolve_setitem(target, index, value)
-            if found is not None:
-                self._signatures[key] = found
-        return found
+        return self._resolve(("setitem", *given), self._context.resolve_setitem, *given)
 
     def resolve_getattr(self, owner: types.Type, name: str) -> types.Type | None:
         """Return the type of an attribute; those of tuples and arrays are cached."""
+        resolve = self._context.resolve_getattr
         if not isinstance(owner, types.BaseTuple | types.Array):
-            return self._context.resolve_getattr(owner, name)
-        found = self._attributes.get((owner, name))
-        if found is None:
-            found = self._context.resolve_getattr(owner, name)
-            if found is not None:
-                self._attributes[owner, name] = found
-        return found
+            return resolve(owner, name)
+        return self._resolve((owner, name), resolve, owner, name)
 
 
 @cache

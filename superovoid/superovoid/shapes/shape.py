@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
@@ -169,7 +170,8 @@ class Shape(ABC):
 
     def _fill(self, row: FloatArray) -> FloatArray:
         """Fill in the kind and its parameters; return the numbers that do not fit in the row."""
-        pack_body(self._kind, np.hstack([*self.__getstate__().values(), []]), row)
+        values = (value if isinstance(value, tuple) else (value,) for value in self.__getstate__().values())
+        pack_body(self._kind, np.array([*itertools.chain(*values)], dtype=np.float64), row)
         return EMPTY_POOL
 
     def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
