@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,16 +20,15 @@ from superovoid.shapes.kernels.rounding import composition
 from superovoid.shapes.poses import as_pose
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
-from superovoid.values import html
 from superovoid.values.checks import LEAST_LENGTH
 from superovoid.values.poses import PoseLike
-from superovoid.values.records import short_repr
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Body:
+@dataclass(frozen=True, eq=False, repr=False)
+class Body(Record):
     """A shape fixed to a link.
 
     Two bodies are equal if their names, links, shapes and poses are equal. Bodies may be keys of a dictionary.
@@ -48,20 +47,8 @@ class Body:
 
         def __init__(self, name: str, link: str, shape: Shape, link_from_body: PoseLike = ...) -> None: ...
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Body):
-            return NotImplemented
-        if (self.name, self.link) != (other.name, other.link) or self.shape != other.shape:
-            return False
-        return np.array_equal(self.link_from_body, other.link_from_body)
-
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # type: ignore[override] # unlike other records, it has no long arrays
         return hash((self.name, self.link, self.shape, (self.link_from_body + 0.0).tobytes()))  # -0 equals 0
-
-    def _repr_html_(self) -> str:
-        """Return the fields as a table, for a notebook."""
-        rows = [(each.name, short_repr(getattr(self, each.name))) for each in fields(self)]
-        return html.table("Body", (), rows)
 
     def __post_init__(self) -> None:
         for name in ("name", "link"):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Ints1, zeros
 from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
-from superovoid.compiled.vector import norm, rotate_back, sub, vector_at
+from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, sub, vector_at
 from superovoid.contact.pair import PlacedBody
 from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels.rounding import at_place, compose
@@ -77,11 +77,7 @@ def body_at(local, world, k):
 @kernel
 def transform(pose, local):
     """Return the world coordinates of a point."""
-    return (
-        pose[0, 0] * local[0] + pose[0, 1] * local[1] + pose[0, 2] * local[2] + pose[0, 3],
-        pose[1, 0] * local[0] + pose[1, 1] * local[1] + pose[1, 2] * local[2] + pose[1, 3],
-        pose[2, 0] * local[0] + pose[2, 1] * local[1] + pose[2, 2] * local[2] + pose[2, 3],
-    )
+    return add(rotate(pose, local), (pose[0, 3], pose[1, 3], pose[2, 3]))
 
 
 @inline
@@ -130,11 +126,7 @@ def place_all(local: LocalBodies, link_poses: Floats3, moved: Bools1, world: Wor
 @kernel
 def height_above(pose, point):
     """Return the height of a point over the half-space at a pose."""
-    return (
-        (point[0] - pose[0, 3]) * pose[0, 2]
-        + (point[1] - pose[1, 3]) * pose[1, 2]
-        + (point[2] - pose[2, 3]) * pose[2, 2]
-    )
+    return dot(sub(vector_at(point, 0), (pose[0, 3], pose[1, 3], pose[2, 3])), (pose[0, 2], pose[1, 2], pose[2, 2]))
 
 
 @inline
@@ -167,10 +159,8 @@ def bounding_spheres_within(world, a, b, limit):
 @kernel
 def _half_along(pose, half, n):
     """Return half the extent of an oriented box along a direction."""
-    reach = 0.0
-    for i in range(3):
-        reach += half[i] * abs(n[0] * pose[0, i] + n[1] * pose[1, i] + n[2] * pose[2, i])
-    return reach
+    u, v, w = rotate_back(pose, n)
+    return half[0] * abs(u) + half[1] * abs(v) + half[2] * abs(w)
 
 
 @kernel

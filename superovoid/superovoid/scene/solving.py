@@ -312,9 +312,8 @@ def _line_up(local, world, rows, begin, end, wanted, heap):
             rows.bounds[row] = max(rows.bounds[row], rows.out[row, RESULT.lower] - width)
         if rows.stages[row] != BEYOND and rows.bounds[row] <= wanted.max_distance:
             heap[left] = row
+            lift(heap, rows.bounds, left)
             left += 1
-    for i in range(left // 2 - 1, -1, -1):
-        sink(heap, rows.bounds, i, left)
     return left
 
 

@@ -9,7 +9,6 @@ before it places other bodies. The order decides which pair is named, but not th
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -105,12 +104,6 @@ def _to_the_front(order, position):
 
 
 @kernel
-def _without_nan(threshold):
-    """Return a threshold, m; infinity, which no distance is proved to reach, for nan."""
-    return threshold if threshold == threshold else math.inf
-
-
-@kernel
 def _place_pair(asked, pair, link_poses, world):
     """Place two bodies."""
     world.rounding[0] = 0.0
@@ -131,7 +124,7 @@ def _first_closer(asked, begin, end, floors, needed, ends, open_pair, memory):
         Positions in the order: the first, and the one after the last.
     floors, needed : array, shape (n,) or (1,)
         Thresholds of each pair, or one for all, m, with needed >= floors. Once a pair does not reach `needed`, the
-        others are compared with their floors only. No pair is proved to reach a threshold that is nan.
+        others are compared with their floors only.
     ends : bool
         Whether an undecided pair ends the search too. A pair proved closer always does.
     open_pair : int
@@ -147,8 +140,8 @@ def _first_closer(asked, begin, end, floors, needed, ends, open_pair, memory):
     for position in range(begin, end):
         pair = memory.order[position]
         a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
-        floor = _without_nan(floors[own_or_only(floors, pair)])
-        threshold = _without_nan(needed[own_or_only(needed, pair)]) if open_pair < 0 else floor
+        floor = floors[own_or_only(floors, pair)]
+        threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
         if not bounding_spheres_within(world, a, b, threshold):
             continue
         if not oriented_boxes_within(asked.local, world, a, b, threshold):

@@ -236,9 +236,11 @@ class FloorQuery(_PairQuery):
             Distance that the signed distance must exceed for `CLEAR`, m; at least the floor.
         """
         given = self._posing.inputs(positions, None, base_poses, None)
-        # A distance exceeds a floor if it is at least the next larger number.
-        least = np.nextafter(np.ascontiguousarray(floors), np.inf)
-        wanted = least if needed is floors else np.nextafter(np.ascontiguousarray(needed), np.inf)
+        # A distance exceeds a floor if it is at least the next larger number; it is not proved to exceed nan.
+        least, wanted = (
+            np.ascontiguousarray(np.where(np.isnan(each), np.inf, np.nextafter(each, np.inf)))
+            for each in (floors, needed)
+        )
         found = self._ask(given, least, wanted, True, workers(threads))
         return FloorVerdicts(found.verdicts, found.pairs)
 
