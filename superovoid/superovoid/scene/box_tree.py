@@ -102,7 +102,6 @@ def refit(tree: Tree, bounds: Floats2, moved: Bools1) -> None:
     tree.cost[0] = cost
 
 
-@entry_point(nogil=True)
 def spacing(tree: Tree) -> float:
     """Estimate the distance between neighbours among bodies that lie close together; inf without bodies.
 
@@ -111,12 +110,12 @@ def spacing(tree: Tree) -> float:
     """
     if tree.head[NODES] == 0:
         return math.inf
-    node, count = 0, tree.head[BODIES]
+    node, count = 0, int(tree.head[BODIES])
     while tree.nodes[node, NODE.second] > 0.0 and count * count > tree.head[BODIES]:
         first, second = node + 1, node + int(tree.nodes[node, NODE.second])
         node = first if _extent(tree.nodes[first]) < _extent(tree.nodes[second]) else second
         count = int(tree.nodes[node, NODE.end] - tree.nodes[node, NODE.first])
-    return _extent(tree.nodes[node]) / count ** (1.0 / 3.0)
+    return float(_extent(tree.nodes[node]) / count ** (1.0 / 3.0))
 
 
 @kernel

@@ -223,7 +223,6 @@ def slot_of(pool, key):
     return slot
 
 
-@entry_point(nogil=True)
 def forget(pool: WarmStarts) -> None:
     """Empty the pool."""
     pool.keys[:] = EMPTY

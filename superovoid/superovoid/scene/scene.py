@@ -558,20 +558,12 @@ class Scene:
                 table = self._list_pairs()
             count = self._count if table is None else len(table)
             enough = count if max_results is None else min(max_results, count)
-            searched = table is None and max_results is not None
-            reach = min(limit, self._first_reach(enough)) if searched else limit
-            while True:
-                candidates = self._cull(reach, table)
-                found = 0
-                if candidates >= enough or reach == limit:
-                    found = self._solve(candidates, enough, reach, bool(overlapping_only))
-                if reach == limit or found >= enough:
-                    break
-                reach = min(limit, max(2.0 * reach, self._usual_reach()))
+            if table is None and max_results is not None:
+                found = self._search(enough, limit, bool(overlapping_only))
+            else:
+                found = self._solve(self._cull(limit, table), enough, limit, bool(overlapping_only))
             answers, keys = self._memory.scratch.out, self._memory.scratch.keys
             order = keys.order[:found][:max_results]
-            if searched and 0 < enough <= found:
-                self._last_reach = enough, float(keys.values[order[-1]])
             rows, which = answers.take(order, axis=0), keys.pairs.take(order, axis=0)
             counts, bodies = self._memory.counts[0].tolist(), self._bodies
         return SceneResult(**fields_of(rows, which, count, counts), bodies=bodies)
@@ -671,15 +663,25 @@ class Scene:
         wanted = solving.QueryLimits(most, limit, overlapping_only, self._rtol, self._max_evaluations, True)
         return int(solving.solve(self._local, self._memory, candidates, wanted))
 
-    def _usual_reach(self) -> float:
-        """Return a distance within which a body of the tree has few neighbours, m."""
-        return float(box_tree.spacing(self._fitted_tree())) / 48.0 or math.inf
+    def _search(self, enough: int, limit: float, overlapping_only: bool) -> int:
+        """Solve pairs of the tree within growing distances, until enough are found or the limit is reached.
 
-    def _first_reach(self, enough: int) -> float:
-        """Return the first distance, m, of a search for this many pairs: a little more than the last search needed."""
-        usual = self._usual_reach()
+        Return the number of rows written, as `_solve`.
+        """
+        # Begin a little beyond the distance that the last search for this many pairs needed.
+        usual = box_tree.spacing(self._fitted_tree()) / 48.0 or math.inf  # within it a body has few neighbours
         asked, last = self._last_reach
-        return last + _REACH_AHEAD * usual if asked == enough and usual < math.inf else usual
+        reach = min(limit, last + _REACH_AHEAD * usual if asked == enough and usual < math.inf else usual)
+        while True:
+            candidates, found = self._cull(reach, None), 0
+            if candidates >= enough or reach == limit:
+                found = self._solve(candidates, enough, reach, overlapping_only)
+            if found >= enough > 0:
+                keys = self._memory.scratch.keys
+                self._last_reach = enough, float(keys.values[keys.order[enough - 1]])
+            if reach == limit or found >= enough:
+                return found
+            reach = min(limit, max(2.0 * reach, usual))
 
     # -- memory: grows only if the number of near pairs does -----------------------------------------------------------
 

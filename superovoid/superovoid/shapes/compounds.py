@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.shapes.kernels import kinds, surface
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.poses import as_pose
 from superovoid.shapes.primitives import HalfSpace, pack_shapes_behind
@@ -138,13 +138,9 @@ class Compound(Shape):
         return max(shape.support_loss for shape, _ in self.members)
 
     def _fill(self, row: FloatArray) -> FloatArray:
-        pool, box = self._packed_members, self._obb
+        pool = self._packed_members
         row[kinds.KIND], row[kinds.MEMBERS], row[kinds.MEMBER_COUNT] = kinds.COMPOUND, 0.0, len(self.members)
-        # Half extents, centre and a sum of the data distinguish compounds when two bodies are put in order.
-        row[surface.A1 : surface.A1 + 3] = box.half_extents
-        row[surface.TX], row[surface.TY], row[surface.P] = box.centre
-        row[surface.S_] = zlib.crc32(pool.tobytes())
-        row[surface.RADIUS], row[surface.SIZE] = self._reach, box.half_extents.max()
+        self._identify(row, zlib.crc32(pool.tobytes()))
         row[kinds.SUPPORT_LOSS] = self.support_loss
         return pool
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.shapes.hull import Hull, most_above, normals, winding
-from superovoid.shapes.kernels import kinds, surface
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.hulls import HEIGHT_ROUNDING, pack_parts, room_of
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
@@ -150,13 +150,9 @@ class _Vertices(Shape):
         return np.empty((0, 3), dtype=np.int64)
 
     def _fill(self, row: FloatArray) -> FloatArray:
-        hull, box, faces = self._hull, self.obb(), np.ascontiguousarray(self._surface(), dtype=np.int32)
+        hull, faces = self._hull, np.ascontiguousarray(self._surface(), dtype=np.int32)
         row[kinds.KIND] = kinds.MESH if len(faces) else kinds.CONVEX_MESH
-        # Half extents, centre and volume distinguish meshes when two bodies are put in order.
-        row[surface.A1 : surface.A1 + 3] = box.half_extents
-        row[surface.TX], row[surface.TY], row[surface.P] = box.centre
-        row[surface.S_] = self.volume()
-        row[surface.RADIUS], row[surface.SIZE] = self._reach, box.half_extents.max()
+        self._identify(row, self.volume())
         row[kinds.PLANE_LOSS], row[kinds.SUPPORT_LOSS] = hull.loss, self.support_loss
         pool = np.zeros(room_of(len(hull.corners), len(hull.planes), len(faces)))
         return pool[: pack_parts(hull.corners, hull.planes, self.vertices, faces, row, pool)].copy()
@@ -229,7 +225,7 @@ class Mesh(_Vertices):
         self._keep(vertices=np.array(mesh.vertices), faces=np.array(mesh.faces, dtype=np.int64))
 
     def __repr__(self) -> str:
-        return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} triangles)"
+        return f"{type(self).__name__}({len(self.vertices)} vertices, {len(self.faces)} triangles)"
 
     @classmethod
     def from_trimesh(cls, mesh: trimesh.Trimesh) -> Mesh:
@@ -348,7 +344,7 @@ class Mesh(_Vertices):
         return self.vertices.copy(), self.faces.copy()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Shell(Mesh):
     """Sheet of triangles, without an inside: a body in the hollow of an open box does not overlap it.
 
@@ -380,9 +376,6 @@ class Shell(Mesh):
         vertices, faces = _merge_vertices(vertices, faces)
         self._keep(vertices=vertices, faces=faces)
         self._hull  # noqa: B018 - refuses points on one line
-
-    def __repr__(self) -> str:
-        return f"Shell({len(self.vertices)} vertices, {len(self.faces)} triangles)"
 
     @classmethod
     def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Shell:

@@ -174,6 +174,13 @@ class Shape(ABC):
         pack_body(self._kind, np.array([*itertools.chain(*values)], dtype=np.float64), row)
         return EMPTY_POOL
 
+    def _identify(self, row: FloatArray, number: float) -> None:
+        """Fill in sizes, the box and a number of a body with a pool: they decide the order of two bodies."""
+        centre, half_extents = self._obb
+        row[surface.A1 : surface.A1 + 3], row[surface.S_] = half_extents, number
+        row[surface.TX], row[surface.TY], row[surface.P] = centre
+        row[surface.RADIUS], row[surface.SIZE] = self._reach, half_extents.max()
+
     def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return support points and values for rows of unit directions."""
         points, values = np.empty_like(directions), np.empty(len(directions))
