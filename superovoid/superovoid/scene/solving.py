@@ -265,14 +265,13 @@ def _ask_lanes(local, poses, rows, begin, end, to_cores, tolerance, pool, is_war
 
 
 @kernel(nogil=True, separate=True)
-def _separation_along(local, world, a, b, line):
+def _separation_along(a, b, line):
     """Return the lower bound of a distance that support points along a line in the world prove, m."""
     length = norm(line)
     if not length > 0.0:
         return -math.inf
-    row_a, row_b = local.packed[a], local.packed[b]
-    core_a, core_b = Core(row_a, kind_of(row_a), local.vertices), Core(row_b, kind_of(row_b), local.vertices)
-    return separation(core_a, core_b, world.poses[a], world.poses[b], scale(1.0 / length, line)).lower
+    core_a, core_b = Core(a.row, kind_of(a.row), a.pool), Core(b.row, kind_of(b.row), b.pool)
+    return separation(core_a, core_b, a.pose, b.pose, scale(1.0 / length, line)).lower
 
 
 @kernel
@@ -295,7 +294,7 @@ def _raise_bound(local, world, rows, row, limit, tolerance):
     else:
         sphere_a, sphere_b = world.spheres[a], world.spheres[b]
         line = (sphere_b[0] - sphere_a[0], sphere_b[1] - sphere_a[1], sphere_b[2] - sphere_a[2])
-        gap = _separation_along(local, world, a, b, line)
+        gap = _separation_along(body_at(local, world, a), body_at(local, world, b), line)
         rows.stages[row] = BOUNDED_ALONG
     rows.bounds[row] = max(rows.bounds[row], gap - _certified_width(local.packed, world, a, b, tolerance))
 
@@ -312,8 +311,9 @@ def _line_up(local, world, rows, begin, end, wanted, heap):
             rows.bounds[row] = max(rows.bounds[row], rows.out[row, RESULT.lower] - width)
         if rows.stages[row] != BEYOND and rows.bounds[row] <= wanted.max_distance:
             heap[left] = row
-            lift(heap, rows.bounds, left)
             left += 1
+    for i in range(left // 2 - 1, -1, -1):
+        sink(heap, rows.bounds, i, left)
     return left
 
 
@@ -506,6 +506,9 @@ def _choose_of_group(local, world, memory, begin, end, wanted, turn, asked):
             if rows.stages[row] == CLOSED or rows.stages[row] == CONTACT:
                 limit = min(limit, rows.out[row, RESULT.distance if rows.stages[row] == CLOSED else RESULT.upper])
         for row in range(begin, end):
+            a, b = rows.pairs[row, 0], rows.pairs[row, 1]
+            if many_pairs.lane_class(local.packed[a], local.packed[b]) == many_pairs.NO_LANES:
+                continue
             if rows.stages[row] == SPHERES and rows.bounds[row] <= limit:
                 _raise_bound(local, world, rows, row, limit, wanted.tolerance)
             if rows.stages[row] == BOUNDED_ALONG and rows.bounds[row] <= limit:

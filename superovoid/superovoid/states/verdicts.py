@@ -129,9 +129,10 @@ class _PairQuery:
 
         parts = in_blocks(len(joints), BLOCK, threads, idle, make, answer, lambda: is_over or ended())
         found = verdict_loop.VerdictRows(*map(np.concatenate, zip(*parts, strict=True)))
+        if not ends or CLOSER not in found.verdicts:
+            return found
         # Threads start blocks in order, so all blocks before the one that ends the answer are complete.
-        below = np.flatnonzero(found.verdicts == CLOSER)
-        done = int(below[0]) + 1 if ends and len(below) else len(found.verdicts)
+        done = found.verdicts.tolist().index(CLOSER) + 1
         return verdict_loop.VerdictRows._make(each[:done] for each in found)
 
 
