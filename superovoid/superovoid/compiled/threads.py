@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import takewhile
 from typing import TypeVar
 
 import numpy as np
@@ -72,23 +73,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-class Turns(Iterator[Portion]):
-    """Portions that several threads take, each by one step of the interpreter, until `end` is called."""
-
-    def __init__(self, portions: Iterable[Portion]) -> None:
-        self._left = iter(portions)
-        self._ended = False
-
-    def __next__(self) -> Portion:
-        if self._ended:
-            raise StopIteration
-        return next(self._left)
-
-    def end(self) -> None:
-        """Yield no further portions."""
-        self._ended = True
-
-
 def share(portions: Iterable[Portion], work: Callable[[Iterator[Portion]], Result], threads: int) -> list[Result]:
     """Run a function in this thread and in helpers, which take portions in turns; return all results.
 
@@ -107,24 +91,25 @@ def share(portions: Iterable[Portion], work: Callable[[Iterator[Portion]], Resul
     """
     if threads <= 1:
         return [work(iter(portions))]
-    turns = Turns(portions)
+    ended = threading.Event()
+    turns = takewhile(lambda _: not ended.is_set(), portions)
 
     def work_on() -> Result:
         try:
             return work(turns)
         except BaseException:
-            turns.end()
+            ended.set()
             raise
 
     asked = _ask(work_on, min(threads - 1, MOST_HELPERS))
     try:
         results = [work_on()]
     finally:
-        begun = _stop_helpers(asked, turns)
+        begun = _stop_helpers(asked, ended)
     return results + [each.result() for each in begun]
 
 
-def _stop_helpers(asked: list[Future[Result]], turns: Turns[Portion]) -> list[Future[Result]]:
+def _stop_helpers(asked: list[Future[Result]], ended: threading.Event) -> list[Future[Result]]:
     """Let no further helper begin; wait for those that have, and return them.
 
     An exception from a signal handler ends the work, and is raised after the last helper has stopped.
@@ -136,7 +121,7 @@ def _stop_helpers(asked: list[Future[Result]], turns: Turns[Portion]) -> list[Fu
             wait(begun)
             break
         except BaseException as error:
-            turns.end()
+            ended.set()
             raised = error
     if raised is not None:
         raise raised
