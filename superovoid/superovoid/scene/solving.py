@@ -6,7 +6,8 @@
 A query answers one scene, or one scene for each of several states of a robot. It has two steps: culling by bounding
 volumes writes the candidates (`cull`, `box_tree.cull_tree`), and these are solved. Most candidates of a large
 query are apart: Newton's method and a certificate in closed form answer them. SIMD lanes (`contact.lanes`) run both for
-many pairs at once. The scalar solver answers the others, from the points of earlier answers.
+many pairs at once, of all states together. The scalar solver answers the others, state by state, from the points of
+earlier answers.
 
 If only the closest pairs of a group are wanted, its candidates wait in a heap under proved lower bounds of their
 distances. The first of the heap gets the next bound, in the order of their cost: bounding spheres, oriented boxes,
@@ -22,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2, zeros
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Ints1, Ints2, zeros
 from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
 from superovoid.compiled.row_heap import lift, sink, without_first
 from superovoid.compiled.vector import norm, scale
@@ -45,6 +46,7 @@ from superovoid.scene.culling import (
     body_at,
     gap_of_oriented_boxes,
     is_within,
+    place_all,
     sphere_gap,
     world_at,
     world_for,
@@ -561,3 +563,57 @@ def solve(local: LocalBodies, memory: Memory, count: int, wanted: QueryLimits) -
         memory.rows.stages[row] = NEW
     ask_lanes(local, memory, 1, wanted)
     return finish_state(local, memory, 0, wanted)
+
+
+@bundle
+class Answers(NamedTuple):
+    """Answers of states, one state after another, the closest pair of a state first."""
+
+    rows: Floats2
+    bodies: Ints2
+    first: Ints1  # first row of each state, and the end
+
+
+def answers_for(states: int, rows: int) -> Answers:
+    """Return memory for numbers of states and rows."""
+    return zeros(Answers, (rows, RESULT_LENGTH), (rows, 2), states + 1)
+
+
+@kernel
+def _append(answers, state, number, scratch):
+    """Append the answers of a state."""
+    start = answers.first[state]
+    for i in range(number):
+        row = scratch.keys.order[i]
+        for j in range(scratch.out.shape[1]):
+            answers.rows[start + i, j] = scratch.out[row, j]
+        answers.bodies[start + i, 0] = scratch.keys.pairs[row, 0]
+        answers.bodies[start + i, 1] = scratch.keys.pairs[row, 1]
+    answers.first[state + 1] = start + number
+
+
+@entry_point(nogil=True)
+def over_states(
+    local: LocalBodies,
+    link_poses: Floats4,
+    posed: Bools1,
+    pairs: Ints2,
+    group_of: Ints1,
+    wanted: QueryLimits,
+    memory: Memory,
+    answers: Answers,
+) -> None:
+    """Answer states; `memory` and `answers` must have room for them.
+
+    `link_poses` has the poses of the links in each state, and `group_of` the group of each pair, or one entry for all
+    pairs; pairs of a group are adjacent. The `wanted.most` closest pairs of each group
+    are reported; if there are several groups, this is one pair. `memory.counts` has the counts of each state.
+    """
+    states = link_poses.shape[0]
+    for i in range(states):
+        place_all(local, link_poses[i], posed, world_at(memory.world, i))
+        cull(local, pairs, group_of, wanted.max_distance, i, memory)
+    ask_lanes(local, memory, states, wanted)
+    for i in range(states):
+        number = finish_state(local, memory, i, wanted)
+        _append(answers, i, number if wanted.most == 1 else min(number, wanted.most), memory.scratch)

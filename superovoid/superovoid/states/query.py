@@ -37,7 +37,6 @@ from superovoid.robot import Robot
 from superovoid.robot.kinematics import Positions
 from superovoid.scene import Scene, culling, pair_table, solving
 from superovoid.scene.results import fields_of
-from superovoid.states import loop
 from superovoid.states.blocks import BLOCK, MOST_WARM_STARTS, Ends, IdleMemory, in_blocks
 from superovoid.states.inputs import LinkPoses
 from superovoid.states.results import StateDistances
@@ -166,7 +165,7 @@ def state_distances(
     )
 
 
-_Mine = tuple[solving.Memory, loop.Answers]  # memory of one thread
+_Mine = tuple[solving.Memory, solving.Answers]  # memory of one thread
 
 
 class _Part(NamedTuple):
@@ -298,7 +297,7 @@ class StateQuery:
         """Return memory for a thread."""
         rows, slots = self._span * len(self._pairs), min(len(self._pairs), MOST_WARM_STARTS)
         memory = solving.memory_for(self._span, len(self._bodies), rows, slots, True)
-        return memory, loop.answers_for(self._span, rows)
+        return memory, solving.answers_for(self._span, rows)
 
     def _join_parts(self, states: int, parts: list[_Part], most_rows: float) -> StateDistances:
         """Join the answers of blocks, up to one that is incomplete or reaches `most_rows`."""
@@ -325,7 +324,7 @@ class StateQuery:
         )
 
     def _answer_block(
-        self, link_poses: FloatArray, is_first: bool, stop: float, memory: solving.Memory, answers: loop.Answers
+        self, link_poses: FloatArray, is_first: bool, stop: float, memory: solving.Memory, answers: solving.Answers
     ) -> _Part:
         """Answer states of a block until the clock reads `stop`, but at least one state of the first block."""
         pair_table.forget(memory.pool)
@@ -342,7 +341,7 @@ class StateQuery:
                 states = min(states, max(1, done))
             poses = link_poses[done : done + states]
             asked = self._posing.posed, self._pairs, groups, self._wanted
-            loop.over_states(self._local, poses, *asked, memory, answers)
+            solving.over_states(self._local, poses, *asked, memory, answers)
             numbers.append(np.diff(answers.first[: len(poses) + 1]))
             counts.append(memory.counts[: len(poses)].copy())
             rows.append(answers.rows[: answers.first[len(poses)]].copy())

@@ -394,7 +394,7 @@ def test_answers_do_not_depend_on_the_number_of_threads(threads):
 
 def test_threads_share_the_blocks(monkeypatch):
     positions, bases = random_hands(130)
-    over_states, seen, both = state_query.loop.over_states, set(), threading.Barrier(2)
+    over_states, seen, both = state_query.solving.over_states, set(), threading.Barrier(2)
 
     def note_thread(*arguments):
         if threading.get_ident() not in seen:
@@ -402,7 +402,7 @@ def test_threads_share_the_blocks(monkeypatch):
             both.wait(60.0)  # each waits until the other has begun
         return over_states(*arguments)
 
-    monkeypatch.setattr(state_query.loop, "over_states", note_thread)
+    monkeypatch.setattr(state_query.solving, "over_states", note_thread)
     found = state_distances(
         HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, max_distance=0.01, threads=2
     )
