@@ -46,6 +46,27 @@ MIN_EPSILON, MAX_EPSILON = 1e-6, 1.999999  # beyond, e2 / (2 - e2) and its like 
 VALID, MISMATCH, LENGTH, EXPONENT, TAPER, TORUS_RADII = 0, 1, 10, 11, 12, 13
 
 
+@kernel
+def _pack_concavity(b, lo, hi, curvature, e1):
+    """Fill in a concavity: its heights, the meridian at both, and a bound of its depth."""
+    a1, a2, tx, ty = b[surface.A1], b[surface.A2], b[surface.TX], b[surface.TY]
+    b[surface.DENTED] = 1.0
+    b[surface.DENT_LO], b[surface.DENT_HI] = lo, hi
+    b[surface.DENT_R_LO] = power(1.0 - power(abs(lo), b[surface.S_]), b[surface.INV_S])
+    b[surface.DENT_R_HI] = power(1.0 - power(abs(hi), b[surface.S_]), b[surface.INV_S])
+    b[surface.DENT_NU_LO] = slope_at(b, lo)
+    b[surface.DENT_NU_HI] = slope_at(b, hi)
+    b[surface.DENT_CURVATURE] = curvature
+    # The slope of a profile grows by at most K (hi - lo) over the concavity, so the bitangent, at most 2 long, lies
+    # at most half of that above it; shrinking all sections of the hull by this much in proportion to their
+    # least half-width leaves a convex body inside.
+    rise = 0.5 * b[surface.DENT_CURVATURE] * (hi - lo)
+    narrow = min(a1 * min(1.0 + tx * lo, 1.0 + tx * hi), a2 * min(1.0 + ty * lo, 1.0 + ty * hi))
+    thin = narrow * min(b[surface.DENT_R_LO], b[surface.DENT_R_HI]) * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
+    x, y = a1 * (1.0 + abs(tx)), a2 * (1.0 + abs(ty))
+    b[surface.DENT_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
+
+
 @entry_point
 def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: float, ty: float) -> None:
     """Fill one packed body, with proved bounds of the place and depth of its concavity (`dents`)."""
@@ -74,20 +95,7 @@ def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: 
     curvature = dent_curvature(lo, hi, b[surface.S_], s_1, unlike, tx, ty, a1, a2, e1 >= 1.0) if lo <= hi else 0.0
     if curvature == 0.0:
         return
-    b[surface.DENTED] = 1.0
-    b[surface.DENT_LO], b[surface.DENT_HI] = lo, hi
-    b[surface.DENT_R_LO] = power(1.0 - power(abs(lo), b[surface.S_]), b[surface.INV_S])
-    b[surface.DENT_R_HI] = power(1.0 - power(abs(hi), b[surface.S_]), b[surface.INV_S])
-    b[surface.DENT_NU_LO] = slope_at(b, lo)
-    b[surface.DENT_NU_HI] = slope_at(b, hi)
-    b[surface.DENT_CURVATURE] = curvature
-    # The slope of a profile grows by at most K (hi - lo) over the concavity, so the bitangent, at most 2 long, lies
-    # at most half of that above it; shrinking all sections of the hull by this much in proportion to their
-    # least half-width leaves a convex body inside.
-    rise = 0.5 * b[surface.DENT_CURVATURE] * (hi - lo)
-    narrow = min(a1 * min(1.0 + tx * lo, 1.0 + tx * hi), a2 * min(1.0 + ty * lo, 1.0 + ty * hi))
-    thin = narrow * min(b[surface.DENT_R_LO], b[surface.DENT_R_HI]) * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
-    b[surface.DENT_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
+    _pack_concavity(b, lo, hi, curvature, e1)
 
 
 @kernel
