@@ -169,7 +169,7 @@ def test_a_notebook_shows_scenes_and_their_bodies_as_tables():
     shown.add(Body("last", "last", Sphere(1.0)))
     assert "and 1 more" in shown._repr_html_()
     assert "<td>ball 3</td>" in text and "<td>link 3</td>" in text
-    assert "<td>name</td><td>&#x27;ball 0&#x27;</td>" in shown.bodies[0]._repr_html_()
+    assert "<td>name</td><td>ball 0</td>" in shown.bodies[0]._repr_html_()
 
 
 def test_a_notebook_shows_results_and_shapes_as_tables():
