@@ -52,7 +52,7 @@ class ExecutionLimits:
     allowed_start_tolerance: float = 0.01
     """Largest distance of a joint from the first point of its trajectory, rad or m. As in MoveIt, 0 disables this
     check; it also disables the check for stale joint states."""
-    allowed_path_tolerance: float = 0.1
+    allowed_path_tolerance: float = 0.05
     """Largest distance of a joint from the states of its trajectory up to the present time, and from its end when its
     controller has ended, rad or m; 0: not checked. MoveIt does not have this limit."""
 
