@@ -37,7 +37,7 @@ _BLEND = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
 _SPACING = 0.05  # m in the metric of the weights, between points on straight motions
 _FEWEST, _MOST = 8, 60  # intervals per straight motion
 _ON_THE_LINE = 1e-9  # m, tolerance
-_SHORT = 1e-9  # m in the metric of the weights
+_SHORT = 1e-8  # rad or m, of each joint
 _BENT = 0.002  # m in the metric of the weights, deviation from the straight motion beyond which a polynomial is halved
 _MOST_HALVINGS = 8
 _AHEAD = 0.05  # rad or m, how much farther from a late robot the polynomial that it follows may be than others
@@ -290,7 +290,7 @@ def _drop_short_motions(problem: PlanningProblem, validator: MotionValidator, pa
     """
     kept = path[:1]
     for k in range(1, len(path)):
-        if problem.length([kept[-1], path[k]]) > _SHORT:
+        if np.abs(path[k] - kept[-1]).max() > _SHORT:
             kept = np.concatenate([kept, path[k : k + 1]])
         elif k < len(path) - 1 and not validator.is_valid(kept[-1], path[k + 1]):
             kept = np.concatenate([kept, path[k : k + 1]])
@@ -393,6 +393,10 @@ def _parameterise(
         counts = [
             _PARTS if piece.corner >= 0 else int(np.clip(piece.length / _SPACING, _FEWEST, _MOST)) for piece in run
         ]
+        # The absolute tolerances of toppra suit a curve along which the fastest joint has about the speed 1.
+        ways = [float(np.abs(np.diff(piece.evaluate(np.array([0.0, piece.length]), 0), axis=0)).max()) for piece in run]
+        unit = math.fsum(piece.length for piece in run) / math.fsum(ways)
+        run = [replace(piece, length=piece.length / unit) for piece in run]
         ends = np.cumsum([0.0, *(piece.length for piece in run)])
         grid = np.concatenate(
             [np.zeros(1), *(np.linspace(ends[i], ends[i + 1], n + 1)[1:] for i, n in enumerate(counts))]

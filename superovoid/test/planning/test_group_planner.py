@@ -17,6 +17,7 @@ from superovoid.planning import (
     GoalRegion,
     GroupPlanner,
     PlanningError,
+    PlanningProblem,
     PoseGoal,
     PoseRegion,
     SceneValidity,
@@ -27,7 +28,7 @@ from superovoid.planning import (
 from superovoid.planning.first_path import NoPathError
 from superovoid.planning.group_planner import GoalError, StartError
 from superovoid.planning.inverse import NoSolutionError, RangeError
-from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along
+from superovoid.planning.timing import MotionLimits, Trajectory, check_trajectory, states_along, time_path
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.scene import Body, Scene
@@ -224,6 +225,22 @@ def test_a_path_with_very_short_motions_is_timed(robot, around_the_wall, motion,
     np.testing.assert_allclose(trajectory.positions[[0, -1]], longer[[0, -1]], atol=1e-12)
     rows = trajectory.evaluate(np.linspace(0.0, trajectory.duration, 200))
     assert nearest_distances(robot, [panda.wall()], rows).min() > CLEARANCE
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e4])
+def test_timing_does_not_depend_on_the_size_of_the_robot(size):
+    turn = f"""<robot name="arm"><link name="base"/><link name="tip"><collision><origin xyz="{size} 0 0"/>
+      <geometry><sphere radius="{0.1 * size}"/></geometry></collision></link>
+      <joint name="turn" type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 0 1"/>
+      <limit lower="-3" upper="3" effort="1" velocity="1"/></joint></robot>"""
+    robot, far = Robot.from_urdf(turn), Body("ball", "ball", Sphere(0.1 * size), (0.0, 0.0, 10.0 * size))
+    problem = PlanningProblem(robot, ["turn"], {}, obstacles=[far], clearance=0.0)
+    limits = motion_limits(robot, ["turn"])
+    # From rest to rest with at most 1 rad/s^2 and 1 rad/s; the timing of the turns is the same for each size.
+    for way, expected in (([[0.0], [0.5]], np.sqrt(2.0)), ([[0.0], [1.5]], 2.5), ([[0.0], [1.5], [-1.5], [0.3]], 8.17)):
+        motion = time_path(problem, SceneValidity(problem), way, limits)
+        np.testing.assert_allclose(motion.positions[-1], way[-1], atol=1e-12)
+        np.testing.assert_allclose(motion.duration, expected, rtol=0.01)
 
 
 def test_check_trajectory_uses_the_objects_of_the_given_problem(robot, around_the_wall, motion):
