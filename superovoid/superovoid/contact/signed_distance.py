@@ -158,7 +158,7 @@ def distance(
             result.__dict__["certificate"] = Certificate()
             if isinstance(a, Superovoid) and isinstance(b, Superovoid):
                 poses, state = (as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)), memory.state.copy()
-                result.__dict__["certificate"] = certificate_of(result, a._packed_row, b._packed_row, *poses, state)
+                result.__dict__["certificate"] = certificate_of(result, a, b, *poses, state)
         return result
     finally:
         _FREE.append(memory)

@@ -14,8 +14,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Sphere, Superovoid, distance
-from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids import cone_tree
+from superovoid.contact.certificates import cover_by_cones
+from superovoid.contact.pair import OvoidPair
 from superovoid.contact.superovoids.pair_solver import relative_pose
 from superovoid.testing import random_pairs
 
@@ -71,12 +71,11 @@ def test_the_search_for_cones_beyond_the_depth_ends():
     """One direction has a smaller depth, so no number of bisections covers its neighbourhood."""
     a, pose_a, b, pose_b = DEEP
     rotation = np.empty((3, 3))
-    pair = Pair(a._packed_row, b._packed_row, rotation, relative_pose(pose_a, pose_b, rotation))
-    tree, points = np.empty(40_000, np.int8), np.empty((20_000, 6))
-    origins = ((0.0, 0.0, 0.0),) * 2
+    pair = OvoidPair(a._packed_row, b._packed_row, rotation, relative_pose(pose_a, pose_b, rotation))
+    origins, no_ball = np.zeros((2, 3)), np.array([True, True])
     depth = -distance(*DEEP).distance
-    assert cone_tree.grow(pair, 1.001 * depth, origins, (1.0, 1.0), tree, points) == (0, 0)
-    assert cone_tree.grow(pair, 0.999 * depth, origins, (1.0, 1.0), tree, points) > (8, 1)
+    assert cover_by_cones((a, b), pair, 1.001 * depth, origins, no_ball)[0] == ""
+    assert len(cover_by_cones((a, b), pair, 0.999 * depth, origins, no_ball)[0]) > 8
 
 
 def test_a_certificate_is_written_only_on_request():

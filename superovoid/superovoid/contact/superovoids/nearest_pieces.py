@@ -26,9 +26,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.arrays import Floats1, Floats2, Ints1
+from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import (
     LEAST_DIVISOR,
@@ -53,7 +53,7 @@ from superovoid.contact.minkowski.difference import (
     put,
     simplex_direction,
 )
-from superovoid.contact.pair import Pair
+from superovoid.contact.pair import OvoidPair, Pair
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.pieces import (
     PieceSupport,
@@ -70,6 +70,7 @@ from superovoid.shapes.kernels.surface import SIZE, SurfacePoint
 
 _SHARE_OF_GOAL = 0.4  # share of the goal of an answer for its proof by pieces
 _MOST_CELLS = 1024
+_VIEWS_OF_CELL = np.int64(20)  # most directions in a proof that is written down, for each pair of pieces that fits
 MOST_VIEWS = np.int64(2000)  # most directions in a proof of two superovoids
 _TRIES = 16  # most directions for a pair with a non-convex piece, once it is known to be too close
 _MOST_TRIES = 96  # most directions for any pair
@@ -141,11 +142,11 @@ class _LeastBound(NamedTuple):
 class Cells(NamedTuple):
     """Pairs of pieces. The search changes all arrays."""
 
-    rows: NDArray[np.float64]  # ends of both pieces, direction that proves the bound, next direction to evaluate
-    key: NDArray[np.float64]  # lower bound of their distance
-    parts: NDArray[np.int64]  # the first of the two parts of a cell; 0: not cut
-    heap: NDArray[np.int64]  # waiting cells, least bound first
-    counts: NDArray[np.int64]  # numbers of waiting cells and of all cells
+    rows: Floats2  # ends of both pieces, direction that proves the bound, next direction to evaluate
+    key: Floats1  # lower bound of their distance
+    parts: Ints1  # the first of the two parts of a cell; 0: not cut
+    heap: Ints1  # waiting cells, least bound first
+    counts: Ints1  # numbers of waiting cells and of all cells
 
 
 @kernel(_nrt=True)
@@ -532,3 +533,25 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         _wait(cells, one, n, bound, found.after)
         _wait(cells, other, n, bound, found.after)
     return SearchResult(_bound_of_bodies(least, margin), nearest, least.n, n, False, views)
+
+
+@entry_point(_nrt=True)
+def refine_ovoids(
+    bodies: OvoidPair, n: tuple[float, float, float], nearest: NearestPoints, goal: float, cells: Cells
+) -> float:
+    """Prove that two superovoids are no closer than `nearest.distance - goal`; return the bound that is proved.
+
+    Parameters
+    ----------
+    bodies : OvoidPair
+    n : tuple
+        Direction to begin with, in the frame of A.
+    nearest : NearestPoints
+        The points of the answer.
+    goal : float
+    cells : Cells
+        Filled in.
+    """
+    pair = Pair(bodies.a, bodies.b, bodies.rotation, bodies.centre)  # the type that other callers use
+    budget = _VIEWS_OF_CELL * len(cells.key)
+    return refine_pieces(cores_of(pair), n, nearest, goal, math.inf, 0.0, budget, cells).lower
