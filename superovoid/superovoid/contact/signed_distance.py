@@ -132,14 +132,6 @@ def distance(
     """
     rtol = check_rtol(rtol)
     try:
-        body_a, body_b = a._body, b._body
-    except AttributeError:
-        for name, shape in (("a", a), ("b", b)):
-            if not isinstance(shape, Shape):
-                found = type(shape).__name__
-                raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {found}") from None
-        raise
-    try:
         memory = _FREE.pop()
     except IndexError:
         memory = _Memory()
@@ -147,10 +139,10 @@ def distance(
         memory.pose_a[...] = _matrix("pose_a", pose_a)
         memory.pose_b[...] = _matrix("pose_b", pose_b)
         memory.state.fill(0.0)
-        wrong = answer_pair(body_a, body_b, rtol, memory.question)
+        wrong = answer_pair(a._body, b._body, rtol, memory.question)
         if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened
             memory.pose_a[...], memory.pose_b[...] = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
-            wrong = answer_pair(body_a, body_b, rtol, memory.question)
+            wrong = answer_pair(a._body, b._body, rtol, memory.question)
         if wrong:
             raise RuntimeError(f"internal error: the engine refuses its input with the code {wrong}; please report it")
         result = DistanceResult._from_row(memory.out.copy())
@@ -160,6 +152,12 @@ def distance(
                 poses, state = (as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)), memory.state.copy()
                 result.__dict__["certificate"] = certificate_of(result, a, b, *poses, state)
         return result
+    except AttributeError:
+        for name, shape in (("a", a), ("b", b)):
+            if not isinstance(shape, Shape):
+                found = f"the class {shape.__name__}" if isinstance(shape, type) else type(shape).__name__
+                raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {found}") from None
+        raise
     finally:
         _FREE.append(memory)
 

@@ -100,7 +100,7 @@ def measure_union(
     Raises
     ------
     ValueError
-        If there is no body.
+        If there is no body, or the target is too thin to be measured.
     """
     if not len(bodies):
         raise ValueError("bodies: is empty, expected at least one")
@@ -108,6 +108,8 @@ def measure_union(
     surface = union_surface(bodies)
     tree = TriangleTree(surface)
     points, _ = target.surface(surface_points, seed)
+    if not len(points):
+        raise ValueError("target: is too thin: no point of its surface has the solid on one side only")
     to_bodies = np.linalg.norm(points - tree.nearest_points(points)[0], axis=1)
     uncovered = np.where(inside_any(bodies, points), 0.0, to_bodies)
     others, _ = sample_triangles(surface, surface_points, seed)

@@ -49,30 +49,45 @@ def read_spheres(text: str) -> dict[str, list[tuple[Shape, FloatArray]]]:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise RobotDescriptionError(f"spheres: {error}") from error
-    part = document if isinstance(document, Mapping) else {}
-    if isinstance(part.get("robot_cfg"), Mapping):
-        part = part["robot_cfg"].get("kinematics") or {}
-    links, buffer = part.get("collision_spheres"), part.get("collision_sphere_buffer", 0.0)
-    if not isinstance(links, Mapping) or not links:
+    part = _mapping(document)
+    part = _mapping(_mapping(part.get("robot_cfg", {"kinematics": part})).get("kinematics"))
+    links, buffer = _mapping(part.get("collision_spheres")), part.get("collision_sphere_buffer", 0.0)
+    if not links:
         raise RobotDescriptionError("spheres: 'collision_spheres' has no list of spheres for each link")
     found: dict[str, list[tuple[Shape, FloatArray]]] = {}
     for link, spheres in links.items():
-        added = float(buffer.get(link, 0.0) if isinstance(buffer, Mapping) else buffer)
-        read = [_sphere(link, number, each, added) for number, each in enumerate(spheres or ())]
+        added = buffer.get(link, 0.0) if isinstance(buffer, Mapping) else buffer
+        added = float(_numbers(f"collision_sphere_buffer of link '{link}'", added, 0))
+        if not isinstance(spheres or [], list):
+            raise RobotDescriptionError(f"spheres: link '{link}': must have a list of spheres, found {spheres!r}")
+        read = [_sphere(link, number, _mapping(each), added) for number, each in enumerate(spheres or ())]
         found[str(link)] = [each for each in read if each is not None]
     return found
 
 
-def _sphere(link: object, number: int, given: Any, added: float) -> tuple[Shape, FloatArray] | None:
+def _mapping(given: object) -> Mapping[Any, Any]:
+    """Return a mapping of a document; an empty one in place of anything else."""
+    return given if isinstance(given, Mapping) else {}
+
+
+def _numbers(name: str, given: object, dimensions: int) -> FloatArray:
+    """Return a number (0 dimensions), or a list of three (1)."""
     try:
-        pose = np.eye(4)
-        pose[:3, 3] = given["center"]
-        radius = float(given["radius"]) + added
-        return (Sphere(radius), pose) if radius > 0.0 and np.isfinite(pose).all() else None
-    except (KeyError, TypeError, ValueError) as error:
-        raise RobotDescriptionError(
-            f"spheres: link '{link}', sphere {number}: must have a center of three numbers and a radius, m"
-        ) from error
+        numbers = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        numbers = np.empty(0)
+    if numbers.shape != (3,) * dimensions or not np.isfinite(numbers).all():
+        wanted = "three finite numbers, m" if dimensions else "a finite number, m"
+        raise RobotDescriptionError(f"spheres: {name}: must be {wanted}, found {given!r}")
+    return numbers
+
+
+def _sphere(link: object, number: int, given: Mapping[Any, Any], added: float) -> tuple[Shape, FloatArray] | None:
+    """Return a sphere with its pose; None if it is switched off."""
+    name, pose = f"link '{link}', sphere {number}", np.eye(4)
+    pose[:3, 3] = _numbers(f"{name}: center", given.get("center"), 1)
+    radius = float(_numbers(f"{name}: radius", given.get("radius"), 0)) + added
+    return (Sphere(radius), pose) if radius > 0.0 else None
 
 
 @dataclass(frozen=True)

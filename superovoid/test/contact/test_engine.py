@@ -216,6 +216,8 @@ def test_single_precision_rotations_become_the_nearest_rotation():
 def test_other_bad_arguments_are_named():
     with pytest.raises(TypeError, match=r"b: must be a shape of superovoid\.shapes, found str"):
         distance(Sphere(1.0), pose(), "sphere", pose())
+    with pytest.raises(TypeError, match=r"a: must be a shape of superovoid\.shapes, found the class Sphere"):
+        distance(Sphere, pose(), Sphere(1.0), pose())
     with pytest.raises(ValueError, match=r"a: 2, pose_b: 3"):
         distances([Sphere(1.0)] * 2, pose(), Sphere(1.0), np.tile(np.eye(4), (3, 1, 1)))
     for rtol in (np.float32(1e-12), np.float32(1e30)):  # as float64 beyond the limits

@@ -438,9 +438,12 @@ def test_union_surface_is_complete_with_little_excess():
         np.testing.assert_allclose(feet, bounding, atol=1e-6 * diagonal)
 
 
-def test_measuring_no_bodies_is_refused():
+def test_no_bodies_and_too_thin_targets_are_not_measured():
     with pytest.raises(ValueError, match="bodies: is empty"):
         measure_union([], solid(angle()))
+    needle = np.array([(0, 0, 0), (1, 0, 0), (0, 1e-5, 0), (0, 0, 1e-5)])[[(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]]
+    with pytest.raises(ValueError, match="target: is too thin"):
+        measure_union([(Sphere(1.0), HERE)], Target(needle, "mesh"))
 
 
 # ----------------------------------------------------------------------------------------------------------- proofs

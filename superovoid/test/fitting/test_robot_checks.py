@@ -141,6 +141,9 @@ def test_spheres_of_a_configuration_are_measured_like_those_of_a_urdf(links, pac
     assert found.source == text and found.urdf_digest != found.against_digest
 
 
+ARM = "collision_spheres: {arm"
+
+
 def test_files_of_spheres_need_meshes_and_spheres(tmp_path):
     pytest.importorskip("yaml", reason="PyYAML is missing: pip install 'superovoid[fit]'")
     file = tmp_path / "robot.yaml"
@@ -151,9 +154,15 @@ def test_files_of_spheres_need_meshes_and_spheres(tmp_path):
         ("a: 1", "'collision_spheres' has no list"),
         ("- a", "'collision_spheres' has no list"),
         ("a: [", "spheres: while parsing"),
-        ("collision_spheres: {arm: [{center: [0, 1], radius: 1}]}", "link 'arm', sphere 0: must have a center"),
-        ("collision_spheres: {arm: [{center: [0, 1, 2]}]}", "link 'arm', sphere 0: must have a center"),
-        ("collision_spheres: {arm: [7]}", "link 'arm', sphere 0: must have a center"),
+        ("robot_cfg: {kinematics: [1]}", "'collision_spheres' has no list"),
+        (f"{ARM}: [{{center: [0, 1], radius: 1}}]}}", "link 'arm', sphere 0: center: must be three finite numbers"),
+        (f"{ARM}: [{{center: [0, 1, 2]}}]}}", "link 'arm', sphere 0: radius: must be a finite number, m, found None"),
+        (f"{ARM}: [{{center: [0, 1, 2], radius: .nan}}]}}", "sphere 0: radius: must be a finite number, m, found nan"),
+        (f"{ARM}: [{{center: [0, 1, .inf], radius: 1}}]}}", "sphere 0: center: must be three finite numbers"),
+        (f"{ARM}: [7]}}", "link 'arm', sphere 0: center: must be three finite numbers, m, found None"),
+        (f"{ARM}: 5}}", "link 'arm': must have a list of spheres, found 5"),
+        (f"{ARM}: []}}\ncollision_sphere_buffer: x", "collision_sphere_buffer of link 'arm': must be a finite number"),
+        (f"{ARM}: []}}\ncollision_sphere_buffer: {{arm: [1]}}", "collision_sphere_buffer of link 'arm': must be"),
     ):
         file.write_text(text)
         with pytest.raises(ValueError, match=words):
