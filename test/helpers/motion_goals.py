@@ -48,7 +48,7 @@ class Goal:
     def wait_for(self, state: str) -> None:
         """Wait for a state of the feedback."""
         self._client.wait(lambda: state in self.states or self.future.done())
-        assert state in self.states
+        assert state in self.states, self.code()
 
     def result(self) -> tuple[int, object]:
         """Return status and result."""
