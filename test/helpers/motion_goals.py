@@ -45,10 +45,14 @@ class Goal:
         assert self.handle.accepted
         self.future = self.handle.get_result_async()
 
+    def has_reached(self, state: str) -> bool:
+        """Wait for a state of the feedback or the end; return whether it is the state."""
+        self._client.wait(lambda: state in self.states or self.future.done())
+        return state in self.states
+
     def wait_for(self, state: str) -> None:
         """Wait for a state of the feedback."""
-        self._client.wait(lambda: state in self.states or self.future.done())
-        assert state in self.states, self.code()
+        assert self.has_reached(state), self.code()
 
     def result(self) -> tuple[int, object]:
         """Return status and result."""

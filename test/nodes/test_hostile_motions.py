@@ -137,11 +137,9 @@ def wait_for_tip(client, values):
 
 def begin_motion(client):
     """Begin a planned motion that lasts long, once the node has discovered the controller."""
-    while True:
+    goal = move(client, RIGHT, scale=0.02)
+    while not goal.has_reached("MONITOR") and "no server" in goal.code().message:
         goal = move(client, RIGHT, scale=0.02)
-        client.wait(lambda: "MONITOR" in goal.states or goal.future.done())
-        if not (goal.future.done() and "no server" in goal.code().message):
-            break
     goal.wait_for("MONITOR")
     client.wait(lambda: bool(client.machine.goals))
     return goal
