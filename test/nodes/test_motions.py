@@ -223,6 +223,7 @@ UNPROVED, FAILED = Code.INVALID_MOTION_PLAN, Code.CONTROL_FAILED
         (to_the_right(30, fingers(0.035, 0.02)), [], UNPROVED, "does not follow joint 'panda_finger_joint1'"),
         (stamped(to_the_right(30)), [], UNPROVED, "header.stamp: must be 0"),
         (to_the_right(30, fingers(0.035, 0.0, second=None)), [], FAILED, "at its own speed"),
+        (to_the_right(30, RESTING), ["arm_controller"], FAILED, "joint 'panda_finger_joint1' has no controller"),
         (to_the_right(30, RESTING), ARM_AND_FINGER, FAILED, "'own_controller': its action has no server"),
         (to_the_right(30), ["nobody"], FAILED, "'nobody' is unknown"),
     ],

@@ -141,6 +141,7 @@ REQUESTS = [
     (GetMinDistance, one_state("follower", 0.0), ["follower", "wrist"]),
     (GetMinDistance, one_state("slide", 0.0, "slide", 1.0), ["slide", "twice"]),
     (GetMinDistance, base(child="hand"), ["hand", "ball"]),
+    (GetMinDistance, {"base_poses": 2 * base()["base_poses"]}, ["ball", "twice"]),
     (GetMinDistance, base(parent="nowhere"), ["nowhere"]),
     (GetMinDistance, base(arm.at(NAN, 0, 0)), ["ball", "nan", "finite"]),
     (GetMinDistance, {"base_poses": [NO_ROTATION]}, ["unit length"]),
