@@ -116,21 +116,21 @@ def _add_states(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--range",
         type=option_values.assignment_type(_span, "JOINT=LOW:HIGH, for example elbow=-1.5:0"),
-        action="append",
+        action=option_values.AddAssignment,
         metavar="JOINT=LOW:HIGH",
         help="replaces the joint's limits, rad or m; a single number fixes the joint; may be repeated",
     )
     group.add_argument(
         "--base",
         type=option_values.assignment_type(_pose, "LINK=X,Y,Z or LINK=X,Y,Z,QX,QY,QZ,QW, for example palm=0,0.2,0"),
-        action="append",
+        action=option_values.AddAssignment,
         metavar="LINK=X,Y,Z[,QX,QY,QZ,QW]",
         help="pose of a link on a floating joint, m; may be repeated",
     )
     group.add_argument(
         "--base-within",
         type=option_values.assignment_type(_box, "LINK=X:X,Y:Y,Z:Z, for example palm=-0.1:0.1,0:0.2,0:0"),
-        action="append",
+        action=option_values.AddAssignment,
         metavar="LINK=X:X,Y:Y,Z:Z",
         help="box of random positions of such a link, with random rotations, m; may be repeated",
     )
@@ -189,6 +189,9 @@ def check(arguments: argparse.Namespace) -> str:
         return f"argument {at_random[0]}: needs --states"
     if arguments.range and ways == ["--states-file"]:
         return "argument --range: not allowed with --states-file, which contains all joint positions"
+    for link in arguments.base_within or ():
+        if link in (arguments.base or ()):
+            return f"argument --base-within: {option_values.quote(link)}: not allowed with argument --base"
     return ""
 
 
@@ -209,9 +212,8 @@ def _open_or_create(arguments: argparse.Namespace) -> Dataset:
     """Create or open the requested data set."""
     from superovoid import dataset
 
-    packages = dict(arguments.package)
     if arguments.urdf is None:
-        return dataset.open(arguments.output, package_directories=packages)
+        return dataset.open(arguments.output, package_directories=arguments.package)
     going_on = arguments.resume or arguments.chunk is not None
     if not going_on and arguments.output.is_dir() and any(arguments.output.iterdir()):
         there = dataset.open(arguments.output)  # raises if the folder is not a store
@@ -225,7 +227,7 @@ def _open_or_create(arguments: argparse.Namespace) -> Dataset:
         extras=arguments.also or (),
         max_distance=arguments.max_distance,
         chunk_states=arguments.chunk_states,
-        package_directories=packages,
+        package_directories=arguments.package,
         meshes=arguments.meshes or "hull",
     )
 
@@ -233,7 +235,7 @@ def _open_or_create(arguments: argparse.Namespace) -> Dataset:
 def _states(arguments: argparse.Namespace) -> Random | Grid | FromFile:
     from superovoid import dataset
 
-    ranges, bases = dict(arguments.range or ()), {**dict(arguments.base or ()), **dict(arguments.base_within or ())}
+    ranges, bases = arguments.range or {}, {**(arguments.base or {}), **(arguments.base_within or {})}
     if arguments.states_file is not None:
         return dataset.FromFile(arguments.states_file, bases=bases)
     if arguments.grid is not None:
@@ -351,7 +353,7 @@ def _grid(text: str) -> int | dict[str, int]:
     points = option_values.count(1, 10**9)
     if "=" not in text:
         return points(text)
-    return dict(map(option_values.assignment_type(points, "NAME=N, for example joint1=20"), option_values.names(text)))
+    return option_values.assignments_type(points, "NAME=N, for example joint1=20")(text)
 
 
 def _span(text: str) -> tuple[float, float]:

@@ -82,8 +82,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--link",
         type=option_values.assignment_type(bodies, "NAME=N, for example panda_link5=4"),
-        action="append",
-        default=[],
+        action=option_values.AddAssignment,
+        default={},
         metavar="NAME=N",
         help="number of bodies of this link; may be repeated",
     )
@@ -176,17 +176,17 @@ def run(arguments: argparse.Namespace) -> int:
     folder = output_folder(arguments.output)
     if arguments.srdf is not None:
         # Load it before fitting, so that an error in it is reported at once.
-        Robot.load(arguments.urdf, srdf=arguments.srdf, package_directories=dict(arguments.package), meshes="ignore")
+        Robot.load(arguments.urdf, srdf=arguments.srdf, package_directories=arguments.package, meshes="ignore")
     with _progress("links") as update:
         fit = fit_robot(
             arguments.urdf,
-            package_directories=dict(arguments.package),
+            package_directories=arguments.package,
             target=arguments.target or "auto",
             bodies=arguments.bodies,
             tolerance=arguments.tolerance,
             contain=arguments.contain,
             kinds=arguments.kinds,
-            links=dict(arguments.link),
+            links=arguments.link,
             seed=arguments.seed,
             folder=folder / "links",
             progress=_link_counter(update),
@@ -216,7 +216,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
             against=arguments.against,
             target=None if arguments.target == "auto" else arguments.target,
             tolerance=arguments.tolerance,
-            package_directories=dict(arguments.package),
+            package_directories=arguments.package,
             seed=arguments.seed,
             progress=_link_counter(update),
         )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from superovoid.values.lengths import metres
 
@@ -111,6 +111,36 @@ def assignment_type(read: Type[Value], form: str) -> Type[tuple[str, Value]]:
     return option_type(f"must be {form}", read_both)
 
 
+def assignments_type(read: Type[Value], form: str) -> Type[dict[str, Value]]:
+    """Return an option type for NAME=VALUE,...; `form` describes how to write it."""
+    read_one = assignment_type(read, form)
+    return lambda text: _by_name((name.strip(), value) for name, value in map(read_one, names(text)))
+
+
+def _by_name(assignments: Iterable[tuple[str, Value]]) -> dict[str, Value]:
+    """Return the values by name; `ArgumentTypeError` if a name occurs twice."""
+    found: dict[str, Value] = {}
+    for name, value in assignments:
+        if name in found:
+            raise argparse.ArgumentTypeError(f"{quote(name)}: occurs twice, must be unique")
+        found[name] = value
+    return found
+
+
+class AddAssignment(argparse.Action):
+    """Action of an option NAME=VALUE that may be repeated: it stores the values by name."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: object = None
+    ) -> None:
+        """Add an assignment to those of the options before it."""
+        given = getattr(namespace, self.dest) or {}
+        try:
+            setattr(namespace, self.dest, _by_name([*given.items(), values]))
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentError(self, str(error)) from None
+
+
 def _is_readable(path: Path) -> bool:
     with path.open("rb"):
         return True
@@ -146,7 +176,7 @@ def add_packages(command: argparse.ArgumentParser) -> None:
     """Add the option `--package`, for the packages that a URDF refers to."""
     text = "folder of a package that the URDF refers to; may be repeated"
     read = assignment_type(folder, "NAME=DIR")
-    command.add_argument("--package", type=read, action="append", default=[], metavar="NAME=DIR", help=text)
+    command.add_argument("--package", type=read, action=AddAssignment, default={}, metavar="NAME=DIR", help=text)
 
 
 def add_meshes(command: argparse._ActionsContainer, default: str | None = "hull") -> None:

@@ -74,19 +74,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.set_defaults(run=run, extra="plan")
 
 
-def _joints(text: str) -> State:
-    pairs = [part.partition("=") for part in text.split(",")]
-    if not all(name and value for name, _, value in pairs):
-        raise ValueError
-    return {name.strip(): float(value) for name, _, value in pairs}
+_joints = option_values.assignments_type(float, "JOINT=VALUE,... or a name")
 
 
 def state_or_name(text: str) -> State | str:
     """Read joint positions, or the name of a state."""
-    try:
-        return _joints(text) if "=" in text else text
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{option_values.quote(text)}: must be JOINT=VALUE,... or a name") from None
+    return _joints(text) if "=" in text else text
 
 
 def goal(text: str) -> State | str | tuple[float, ...]:

@@ -286,7 +286,7 @@ def robot_and_looks(
         if "superovoid_ros" not in PackageFolders():
             raise RobotDescriptionError("no URDF is given, and superovoid_ros, which has the default robot, is missing")
         urdf, srdf = HANDS
-    given = {name: Path(folder).absolute() for name, folder in arguments.package}
+    given = {name: Path(folder).absolute() for name, folder in arguments.package.items()}
     known = PackageFolders(given)
     text, around = read_document("URDF", urdf, known)
     folders = PackageFolders({**around, **given})

@@ -96,6 +96,21 @@ def test_command_refuses_invalid_queries(capsys, tmp_path, urdf, words, problem)
     assert not (tmp_path / "a.zarr").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--grid", "slide=2,turn=2,slide=3"), "argument --grid: 'slide': occurs twice"),
+        ((*STATES, "--range=turn=0:1", "--range=turn=1"), "argument --range: 'turn': occurs twice"),
+        ((*STATES, *BOX, *BOX), "argument --base-within: 'ball': occurs twice"),
+        ((*STATES, *BOX, "--base=ball=0,0,0"), "argument --base-within: 'ball': not allowed with argument --base"),
+    ],
+)
+def test_command_refuses_two_values_of_one_name(capsys, tmp_path, urdf, words, problem):
+    with pytest.raises(SystemExit, match="2"):
+        main(["dataset", str(urdf), "--output", str(tmp_path / "a.zarr"), *words])
+    assert problem in capsys.readouterr().err
+
+
 def test_command_does_not_overwrite_existing_output(capsys, tmp_path, urdf):
     output = ("--output", tmp_path / "a.zarr")
     run(capsys, urdf, *STATES, *BOX, "--create", *output)

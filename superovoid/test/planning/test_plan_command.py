@@ -122,6 +122,7 @@ def test_meshes_are_found_in_folders_next_to_the_urdf(files, capsys):
         (("--goal", "1,0,0,2,0,0,0"), "--goal"),  # no unit quaternion
         (("--start", "shoulder=1", "--goal", "shoulder=5"), "goal: positions: shoulder = 5: must be in ["),
         (("--start", "shoulder=5", "--goal", "left"), "start: positions: shoulder = 5: must be in ["),
+        (("--goal", " shoulder = 5 , elbow = 0"), "goal: positions: shoulder = 5: must be in ["),
     ],
 )
 def test_a_wrong_name_position_or_pose_is_the_callers_mistake(files, capsys, words, found):
@@ -135,9 +136,18 @@ def test_a_world_that_can_move_is_refused_with_its_joints(files, capsys):
     assert "all its joints must be fixed, found at" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [("--goal", "1,2,3"), ("--goal", "elbow=x"), ("--start", "elbow=", "--goal", "left")])
-def test_a_malformed_value_is_refused_before_files_are_read(files, capsys, words):
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("--goal", "1,2,3"), "'1,2,3': must be X,Y,Z"),
+        (("--goal", "elbow=x"), "'elbow=x': must be JOINT=VALUE"),
+        (("--start", "elbow=", "--goal", "left"), "'elbow=': must be JOINT=VALUE"),
+        (("--goal", "elbow=1, elbow=0"), "argument --goal: 'elbow': occurs twice"),
+        (("--start", "elbow=1,elbow=1", "--goal", "left"), "argument --start: 'elbow': occurs twice"),
+    ],
+)
+def test_a_malformed_value_is_refused_before_files_are_read(files, capsys, words, found):
     with pytest.raises(SystemExit) as end:
         plan(files, *words)
     assert end.value.code == 2
-    assert "must be" in capsys.readouterr().err
+    assert found in capsys.readouterr().err
