@@ -130,12 +130,3 @@ def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
     from superovoid.compiler import jit
 
     return jit.kernel(function)
-
-
-@kernel(llvm="superovoid.compiler.llvm_functions:out_of_line")
-def out_of_line() -> None:
-    """Called in a kernel: keep that kernel out of line in its callers.
-
-    LLVM optimises a kernel together with everything it calls. Without such boundaries it copies a large function into
-    each of many callers, and compiling takes minutes instead of seconds.
-    """

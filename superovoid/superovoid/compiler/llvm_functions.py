@@ -19,18 +19,6 @@ _HEIGHTS, _NUMBERS = ir.VectorType(_DOUBLE, LANES), ir.VectorType(_INT, LANES)
 _FUSED = ("contract",)
 
 
-@intrinsic
-def out_of_line(typing_context: Any) -> Any:
-    """Prevent LLVM from inlining the kernel that calls this function."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if "alwaysinline" not in builder.function.attributes:  # set for loops over lanes, which need inlining
-            builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return types.void(), codegen
-
-
 def _splat(builder: Any, value: Any, kind: Any) -> Any:
     first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _PLACE(0))
     every = ir.Constant(ir.VectorType(_PLACE, LANES), [0] * LANES)

@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, put_vector_in, rotate, scale, sub, vector_at
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH, write_result
 from superovoid.contact.kind_table import COMPOUNDS, METHODS, in_order, solve_members
@@ -251,7 +251,6 @@ def _axis(pose, i):
 @kernel(separate=True, _nrt=True)
 def _separate(a, b, limit, enough, slack, margin, memory, direction):
     """Return the length of a translation of B that is proved to separate two compounds, and fill in its direction."""
-    out_of_line()
     core_a = kinds.Core(a.row, kinds.kind_of(a.row), a.pool)
     core_b = kinds.Core(b.row, kinds.kind_of(b.row), b.pool)
     has_planes = core_a.kind != kinds.HALF_SPACE and core_b.kind != kinds.HALF_SPACE
@@ -294,7 +293,6 @@ def _is_deepest_alone(lowers, least):
 @kernel(separate=True, _nrt=True)
 def _solve_compounds(first, second, limit, rotation, out):
     """Solve a compound and any body; beyond the limit's distance the interval may be a wide one."""
-    out_of_line()
     swapped = not in_order(first, second)
     a, b = (second, first) if swapped else (first, second)
     core_a = kinds.Core(a.row, kinds.kind_of(a.row), a.pool)

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
-from superovoid.compiled.kernels import entry_point, kernel, out_of_line
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.rows import storer
 from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, vector_at
 from superovoid.contact.broadcasting import Pairs, bodies_of, own_or_only
@@ -107,7 +107,6 @@ def bounds_of_pair(
 
     Renews the direction; that of a pair with a mesh only if the bounds decide. `rotation` is scratch.
     """
-    out_of_line()
     task = begin(first, second, rotation)
     pair, pose, sign = task.pair, task.pose, -1.0 if task.swapped else 1.0
     a, b = pair.a.row, pair.b.row
@@ -143,7 +142,6 @@ def _bounds_of_members(first, second, limit, direction, state, rotation, row):
     The least distance of members is that of the compounds if none overlap. Otherwise the compounds may be deeper in
     each other, so a negative bound is none.
     """
-    out_of_line()
     count, none, lower, upper = member_count(second), (0.0, 0.0, 0.0), math.inf, math.inf
     pose_a, pose_b = np.empty((4, 4)), np.empty((4, 4))
     margin = pose_error(first) + pose_error(second)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import (
     add,
     combine,
@@ -202,7 +202,6 @@ def _opposite_status(pair, n, depth, goal):
     To within the goal. Balls add the same to both. Since h(n) + h(-n) >= 0, cores farther apart than the goal have no
     such translation.
     """
-    out_of_line()
     return ARBITRARY_NORMAL if difference.difference_support(pair, scale(-1.0, n)).h <= goal + depth else 0
 
 
@@ -213,7 +212,6 @@ def _corner_status(pair, n, goal):
     These directions are a convex cone, which lies below the plane across each support point of the difference. A
     direction turned to the side is projected on the planes it is above. If n is the only direction, this leads back.
     """
-    out_of_line()
     t1, t2 = tangent_frame(n)
     for quarter in range(4):
         turn = 0.5 * math.pi * quarter
@@ -237,7 +235,6 @@ def _on_surfaces(answer, pair, is_open):
     beyond it away from the nearest point. If the interval is open, the distance of separate bodies is that of the
     points. For overlapping bodies the interval contains the length by which the points miss it.
     """
-    out_of_line()
     distance, lower, upper, x, y, n, iterations, status = answer
     x, y = onto_surfaces(pair, x, y, n, True)
     if is_open:
@@ -266,7 +263,6 @@ def _finish(task, answer, status, goal, wanted, state, out):
 @kernel(separate=True)
 def solve_half_spaces(first, second, limit, state, rotation, out):
     """Solve a plane and any body, another plane included."""
-    out_of_line()
     task = begin(first, second, rotation)
     pair = task.pair
     b, centre = pair.b.row, pair.centre
@@ -326,7 +322,6 @@ def _answer_cores(pair, n, goal, far, budget):
 @kernel(separate=True)
 def solve_convex(first, second, limit, state, rotation, out):
     """Two convex bodies, or a sphere and a torus; beyond the limit's distance the interval may be a wide one."""
-    out_of_line()
     task = begin(first, second, rotation)
     pair = task.pair
     a, ka = pair.a.row, pair.a.kind
@@ -374,7 +369,6 @@ def solve_convex(first, second, limit, state, rotation, out):
 @kernel(separate=True)
 def solve_non_convex(first, second, limit, state, rotation, out):
     """Solve a torus and any body but a sphere or a plane, or a non-convex mesh and any body but a plane."""
-    out_of_line()
     task = begin(first, second, rotation)
     pair = task.pair
     goal, wanted, _ = _widths(pair, limit.tolerance)

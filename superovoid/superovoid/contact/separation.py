@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.powers import exp, log_1p, power
 from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, body_support
@@ -161,7 +161,6 @@ def is_in_both(pair, p, loss=0.0):
 
     `loss` is how far the bodies may be from where their poses put them, m.
     """
-    out_of_line()
     a, b = pair.a, pair.b
     error = rounding_margin(a, b, pair.centre) + loss
     if not is_inside(a, p, slack_of_level(a, error)):

@@ -390,7 +390,7 @@ def test_support_points_of_pieces_take_few_newton_steps():
         return support_function._profile_at(*arguments)
 
     function = support_function.support_between
-    here = {**function.__globals__, "_profile_at": count_steps, "out_of_line": lambda: None}
+    here = {**function.__globals__, "_profile_at": count_steps}
     support = FunctionType(function.__code__, here)
     rng = np.random.default_rng(4)
     for _ in range(100):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, rotate
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.separation import is_inside, slack_of_level
@@ -101,7 +101,6 @@ def nearest_points(pair, n, goal, beyond, margin):
     Proximity
         An interval of the distance if they are separate; otherwise a common point, or no positive lower bound.
     """
-    out_of_line()
     known = NearestPoints(math.inf, n, n, NO_POINT, NO_POINT)
     found = nearest_of_pieces(pair, n, known, goal, beyond, margin, MOST_VIEWS)
     x, y, upper = found.nearest.x, found.nearest.y, found.nearest.distance + margin

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import dot, put_vector_in, vector_in
 from superovoid.contact.minkowski.difference import (
@@ -93,7 +93,6 @@ def search(pair, found, goal, budget, w):
     `found.n` is the direction to start from, and `found.proved` a lower bound of the minimum. Returns a `SearchResult`
     whose `proved` holds whether or not the goal was reached.
     """
-    out_of_line()
     known = found.proved
     net = new_net(budget)
     for n in octahedron(found.n):

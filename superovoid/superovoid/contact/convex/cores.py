@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, vector_in
 from superovoid.contact.convex import beside_dent
 from superovoid.contact.convex.core_search import search
@@ -111,7 +111,6 @@ def _ball_depth(pair, f, x, y, n):
     the core. Returns -inf if the centre has several shortest separating translations: only the search can find whether
     the bodies have as many.
     """
-    out_of_line()
     swapped = pair.b.kind == kinds.SUPEROVOID
     ovoid, core = (pair.b, pair.a) if swapped else (pair.a, pair.b)
     r = tangent_ball(ovoid.row, f, widest_ball(ovoid.row))
@@ -153,7 +152,6 @@ def solve_cores(pair, n, goal, beyond, budget, w):
         Limit of support points for the search. If 0, points that realise the distance are enough, whatever their
         direction (`with_facing_points`).
     """
-    out_of_line()
     # Without a budget the cores are boxes about parts of a mesh, for which a lower bound is enough.
     over_dent = beside_dent.is_for(pair) and (
         budget > 0 or pair.a.kind == kinds.TRIANGLE or pair.b.kind == kinds.TRIANGLE
@@ -170,7 +168,6 @@ def solve_cores(pair, n, goal, beyond, budget, w):
 @kernel
 def _of_hulls(pair, n, goal, beyond, budget, w):
     """As `solve_cores`, with bounds of the hull of a non-convex superovoid, and points in any direction."""
-    out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     margin = error_margin(a, b, pair.centre)
@@ -217,7 +214,6 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
 
     Returns the bounds and the direction of the lower one.
     """
-    out_of_line()
     found = gjk(pair, gjk_start(n), goal, threshold, far, w, _LONGEST, False)
     lower, upper, n = found.lower, found.upper, found.n
     if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
@@ -244,7 +240,6 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
 
     Reports an overlap only if a common point of the cores is known.
     """
-    out_of_line()
     margin = error_margin(pair.a.row, pair.b.row, pair.centre)
     balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
     found = beside_dent.nearest_points(pair, answer.n, 0.5 * goal, beyond, margin)
@@ -287,7 +282,6 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
 @kernel
 def _polish_cores(pair, found, margin, w):
     """Solve separate cores by Newton on the strata of the simplex; the interval is empty if it fails."""
-    out_of_line()
     x, y = mean_points(w, found.count)
     u = sub(y, x)
     length = norm(u)
@@ -310,7 +304,6 @@ def with_facing_points(pair, answer, goal, margin, w):
     is_closed = answer.upper - answer.lower <= goal
     if not (norm(sub(answer.y, answer.x)) > goal) or (is_closed and off_normal(answer.x, answer.y, answer.n) <= goal):
         return answer
-    out_of_line()
     found = find_facing_points(pair, answer.x, answer.y, answer.n, answer.lower, goal, margin, w)
     if not found.is_found:
         return answer
@@ -321,7 +314,6 @@ def with_facing_points(pair, answer, goal, margin, w):
 @kernel
 def solve_overlap(pair, descent, goal, margin, budget, w):
     """Solve cores that overlap, touch, or are too near to touching for GJK to decide."""
-    out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     ovoid_a, ovoid_b = ka == kinds.SUPEROVOID, kb == kinds.SUPEROVOID

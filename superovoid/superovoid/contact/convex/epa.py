@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import Vector, cross, dot, norm, scale, sub, vector_in
 from superovoid.contact.minkowski.difference import (
@@ -141,7 +141,6 @@ def begin(surface, w):
 @kernel(_nrt=True)
 def height_of_tetrahedron(w):
     """Return the radius of a ball about the origin in a tetrahedron of rows; -inf if no such ball is proved."""
-    out_of_line()
     surface = new_surface()
     nearest = begin(surface, w)
     return surface.faces[FACE.height, nearest] if nearest >= 0 else -math.inf
@@ -161,7 +160,6 @@ def _note_edge(faces, count, i, j):
 @kernel
 def take_in(surface, vertex, count, visible):
     """Replace the triangles visible from a vertex; return the new number of triangles, 0 on failure."""
-    out_of_line()
     faces, m, before = surface.faces, vector_in(surface.vertices, vertex, SIMPLEX.m), count
     for f in range(count):
         faces[FACE.above, f] = dot(_unit(faces, f), m) - faces[FACE.height, f]
@@ -189,7 +187,6 @@ def expand(pair, n, w, goal, margin):
     Returns a `SearchResult`, whose `proved` is -inf unless it is within half the goal of the value. `margin` bounds the
     rounding error of a triangle's height: other methods solve cores that overlap by less.
     """
-    out_of_line()
     found = SearchResult(math.inf, -math.inf, n, n, n, False, 0, math.inf)
     surface = new_surface()
     nearest = begin(surface, w)

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import alternating, cores, torus
 from superovoid.contact.convex.mesh_tree import (
@@ -82,7 +82,6 @@ def _hulls_of(pair):
 @kernel(_nrt=True)
 def _part_distance(pair, n, goal, beyond, w):
     """Distance of the core of A (a torus: of its circle) from a convex part of a mesh, and whether they touch."""
-    out_of_line()
     ka, kind, rotation, centre = pair.a.kind, pair.b.kind, pair.rotation, pair.centre
     if ka == kinds.TORUS and kind == kinds.TRIANGLE:
         ring = Pair(pair.b, pair.a, *reversed_pose(pair))
@@ -106,7 +105,6 @@ def _along_normal(pair, best, goal, beyond, margin, w):
     Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
     proves as much. A narrower one has better directions.
     """
-    out_of_line()
     best, width = cores.with_facing_points(pair, best, goal, margin, w), goal
     for _ in range(_NARROWER):
         if off_normal(best.x, best.y, best.n) <= goal:
@@ -139,7 +137,6 @@ def nearest_triangles(pair, n, goal, beyond, below, others, w):
     others : bool
         Whether to search for points far from the nearest but as near to within the goal.
     """
-    out_of_line()
     a, ka, pool_a = pair.a
     b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
@@ -237,7 +234,6 @@ def may_overlap(pair, gap, margin):
 @kernel(_nrt=True)
 def depth_of_point(core, p, goal, beyond, w):
     """Return a proved depth of a point in a mesh, both in its frame; 0 outside; at `beyond` the search ends."""
-    out_of_line()
     if side_of(core, p, True) != INSIDE:
         return 0.0
     point = core.row.copy()
@@ -260,7 +256,6 @@ def depth_of_point(core, p, goal, beyond, w):
 @kernel(_nrt=True)
 def _touched_triangles(pair, goal, w, found):
     """Fill `found` with numbers of triangles of the mesh B that meet the hull of A; returns how many."""
-    out_of_line()
     a, b = pair.a, pair.b
     hull = Pair(_hull_of(a), b, pair.rotation, pair.centre)
     part, box = part_row(b), b.row.copy()
@@ -310,7 +305,6 @@ def _translations_out(pair, goal, sign, w, translations, count):
     A row of `translations`: length, direction from A to B (turned by `sign`). Returns their number and the largest
     depth proved by the deepest points of A below those planes.
     """
-    out_of_line()
     rotation, centre = pair.rotation, pair.centre
     found = np.empty(_MOST_TOUCHED, np.int64)
     touched = _touched_triangles(pair, goal, w, found)
@@ -350,7 +344,6 @@ def _translation_past(pair, y, step, goal, w):
     products with the normals of all triangles there: a sum of them, to which the one with the least product is added
     each time.
     """
-    out_of_line()
     found = np.empty(_MOST_TOUCHED, np.int64)
     touched = _touched_triangles(Pair(pair.a, pair.b, pair.rotation, sub(pair.centre, y)), goal, w, found)
     outward = (0.0, 0.0, 0.0)
@@ -368,7 +361,6 @@ def _translation_past(pair, y, step, goal, w):
 @kernel(_nrt=True)
 def _shortest_translation(pair, translations, count, best, direction, goal, margin, w):
     """Return length and direction of the shortest of some translations that is proved, or of the known one."""
-    out_of_line()
     is_point = pair.a.kind == kinds.POINT and kinds.ball_radius(pair.a.row, pair.a.kind) <= margin
     for _ in range(_TRIED):
         i = 0
@@ -407,7 +399,6 @@ def _propose_from_inside(pair, gap, goal, margin, translations, w):
     The surfaces stay apart under translations shorter than their distance, `gap`. A may lie inside B, or the other way
     round: A leaves through the nearest triangle.
     """
-    out_of_line()
     ball = kinds.ball_radius(pair.a.row, pair.a.kind)
     inward = scale(-1.0, gap.n)
     _, _, upper = kinds.core_support(pair.a, inward)
@@ -424,7 +415,6 @@ def _propose_translations(pair, gap, n, goal, margin, translations, count, w):
     The bodies may leave each other through the planes of triangles that meet the other body; a point, past the point
     of the surface that is nearest to it; a ball about a core that does not overlap, through the nearest point.
     """
-    out_of_line()
     a, kind = pair.a.row, pair.a.kind
     ball, iterations = kinds.ball_radius(a, kind), 0
     count, proved = _translations_out(pair, goal, 1.0, w, translations, count)
@@ -473,7 +463,6 @@ def _contact_after(pair, length, direction, goal, margin, w):
     If the search cannot separate the surfaces, there are no nearest points: there are after a slightly longer
     translation. The points of the hulls are unsuitable: they lie across holes and hollows.
     """
-    out_of_line()
     c = difference.difference_support(pair, direction)
     ball = kinds.ball_radius(pair.a.row, pair.a.kind)
     x, y, is_paired, best, iterations = combine(1.0, c.x, ball, direction), c.y, False, length, 0
@@ -501,7 +490,6 @@ def _normal_of(pair, contact, direction, goal, margin, w):
     face. Then A lies below its farthest point along the translation, and the normal is that of the nearest points after
     the translation, if one along it separates the bodies too and is no longer to within the goal.
     """
-    out_of_line()
     step, near = contact.length + goal, _NEARBY * goal
     k = nearest_triangles(_moved(pair, step, direction), direction, 0.25 * goal, near, -math.inf, True, w)
     flags, iterations = k.status, contact.iterations + k.iterations
@@ -526,7 +514,6 @@ def _normal_of(pair, contact, direction, goal, margin, w):
 @kernel(_nrt=True)
 def solve(pair, n, goal, budget):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
-    out_of_line()
     w, ball = difference.new_workspace(), kinds.ball_radius(pair.a.row, pair.a.kind)
     margin = difference.error_margin(pair.a.row, pair.b.row, pair.centre)
     gap = nearest_triangles(pair, n, goal, math.inf, 0.0, True, w)
@@ -585,7 +572,6 @@ def bounds(pair, n, limit, goal, margin):
     n : tuple
         The best direction of the hulls.
     """
-    out_of_line()
     a, b = pair.a, pair.b
     w = difference.new_workspace()
     ball = kinds.ball_radius(a.row, a.kind)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.aabb_tree import NODE, NODE_LENGTH
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import alternating, cores
 from superovoid.contact.minkowski.on_surfaces import unit_vector
@@ -114,7 +114,6 @@ def _half_angle(core, p):
 
     Van Oosterom and Strackee, "The solid angle of a plane triangle", 1983; `side_of` derives the error.
     """
-    out_of_line()
     pool = core.pool
     at = int(core.row[kinds.TRIANGLES])
     total, error = 0.0, 0.0
@@ -171,7 +170,6 @@ def _crossing(u, v, w):
 @kernel(_nrt=True)
 def _crossings(core, p, axis):
     """Count how often a ray along an axis leaves a mesh less how often it enters; also return whether this is sure."""
-    out_of_line()
     j, k = (axis + 1) % 3, (axis + 2) % 3
     margin = 1e-12 * core.row[RADIUS]
     stack = np.empty(_STACK, np.int64)
@@ -235,7 +233,6 @@ def side_of(core, p, proved):
 @kernel(_nrt=True)
 def _side_of_shells(pair, proved):
     """Return whether a connected part of the surface of a mesh A is inside a mesh B, or all are outside."""
-    out_of_line()
     a, pool = pair.a.row, pair.a.pool
     side = OUTSIDE
     for i in range(int(a[kinds.SHELL_COUNT])):
@@ -258,7 +255,6 @@ def side_of_bodies(pair, proved):
     Each connected part of one surface is wholly inside or wholly outside the other body. A part of B inside a body
     other than a mesh touches it, because its core is not a surface.
     """
-    out_of_line()
     if pair.a.kind != kinds.MESH:
         x, _, _ = kinds.core_support(pair.a, (0.0, 0.0, 1.0))
         return side_of(pair.b, rotate_back(pair.rotation, sub(x, pair.centre)), proved)
@@ -310,7 +306,6 @@ class NodePairs(NamedTuple):
 @kernel(_nrt=True)
 def open_node(pair, i, j, enough, margin, box, w):
     """Open the larger of two nodes, at least one with children; parameters as in `gap_of_nodes`."""
-    out_of_line()
     a, b = pair.a, pair.b
     second_a, count_a = parts_of_node(a, i)
     second_b, count_b = parts_of_node(b, j)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.convex.cores import CoreAnswer
 from superovoid.contact.convex.projections import half_extents, has_projection, project_onto_core, support_value
@@ -194,7 +194,6 @@ def solve(pair, n, goal, margin, far):
     The interval is open if the cores overlap or the iterations run out. They end as soon as the distance is proved to
     exceed `far`. `n` is a unit direction from the core to the superovoid to start from.
     """
-    out_of_line()
     row, kind, body, rotation, centre = pair.a.row, pair.a.kind, pair.b.row, pair.rotation, pair.centre
     most = float(COLD_ITERATIONS)
     task = Task(min(row[SIZE], body[SIZE]), newton_tolerance(row, body, centre, goal), most, far + margin)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import alternating, beside_dent, cores, nearest_to_core
 from superovoid.contact.minkowski import difference, revolution
@@ -48,7 +48,6 @@ _ADVANCES = 9  # places tried on the way back from a translation that separates 
 @kernel
 def _distance_at(pair, n, goal, budget, w):
     """Distance of a point B from the core of A: `CoreAnswer` with n from A to the point."""
-    out_of_line()
     a, ka, p = pair.a.row, pair.a.kind, pair.centre
     if ka == kinds.TORUS:
         d, n, foot, _ = kinds.point_to_circle(a, p)
@@ -109,7 +108,6 @@ def _bound_circle(other, p, d, centre, radius, er, et, half):
     d is the distance of the middle p of the arc. The square is computed from that of d, not from its terms, which may
     be larger by the ratio of the circles' size to their distance; the rounding error of the rest is subtracted.
     """
-    out_of_line()
     rho = math.hypot(p[0], p[1])
     near_axis = rho < 1e-3 * other
     rho = max(rho, 1e-3 * other)
@@ -136,7 +134,6 @@ def _bound_circle(other, p, d, centre, radius, er, et, half):
 @kernel(_nrt=True)
 def _nearest_to_dent(pair, n, goal, enough, budget, w):
     """Do as `nearest_on_circle` for a non-convex superovoid; for a common point with the circle, return its depth."""
-    out_of_line()
     margin = difference.error_margin(pair.a.row, pair.b.row, pair.centre)
     found = beside_dent.nearest_points(pair, n, 0.5 * goal, enough, margin)
     length = norm(sub(found.y, found.x))
@@ -223,7 +220,6 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     near.
     Ends early if the bound exceeds `enough`, and unproved after a few arcs if the distance is below `overlap`.
     """
-    out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, rotation, centre = pair.b.row, pair.rotation, pair.centre
     if not holds_means(a, ka):
@@ -287,7 +283,6 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
 @kernel(_nrt=True)
 def solve(pair, n, goal, budget):
     """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted."""
-    out_of_line()
     w = difference.new_workspace()
     a, ka, b = pair.a.row, pair.a.kind, pair.b.row
     rotation, centre = pair.rotation, pair.centre

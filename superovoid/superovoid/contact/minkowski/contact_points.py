@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import (
     SIMPLEX,
@@ -104,7 +104,6 @@ def points_along(pair, n, value, goal, w):
 
     If n is not precise enough, the normal of GJK's last simplex may be, or the result of Newton's method on its strata.
     """
-    out_of_line()
     limit, best, spent = value + _CLOSE * goal, AlignedPoints(n, value, n, n, math.inf), 0
     for attempt in range(_ATTEMPTS):
         translation = scale(value, n)
@@ -191,7 +190,6 @@ def find_facing_points(pair, x, y, n, lower, goal, margin, w):
     w
         A workspace.
     """
-    out_of_line()
     found = _with_own_direction(pair, x, y, n, goal, margin)
     h = difference_support(pair, n).h
     if not found.is_found and h <= -_OF_HULLS * lower:

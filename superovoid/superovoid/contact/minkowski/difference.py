@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import inline, kernel, out_of_line
+from superovoid.compiled.kernels import inline, kernel
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import (
     Vector,
@@ -118,7 +118,6 @@ def difference_point(pair, n, w, r, loss):
 
 @kernel
 def _corner_along(pair, n, near, w, r, loss):
-    out_of_line()
     rotation, centre = pair.rotation, pair.centre
     x, stratum_a, ha, wa, ra = _support_of(pair.a, n, near, w, r, loss)
     y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), near, w, r, loss)
@@ -177,7 +176,6 @@ def triangle_weights(p, q, r):
 
     Inside the prism over the triangle the projection on its plane; outside, the nearest point of the three edges.
     """
-    out_of_line()
     u, v = sub(q, p), sub(r, p)
     normal = cross(u, v)
     area = dot(normal, normal)
@@ -216,7 +214,6 @@ def tetrahedron_weights(p, q, r, s):
     The barycentric coordinates of the origin from the normals of three faces, refined once by what their point misses
     it by, with those below 0 set to 0. Weights of a tetrahedron without volume are those of a corner.
     """
-    out_of_line()
     u, v, t = sub(q, p), sub(r, p), sub(s, p)
     nq, nr, ns = cross(v, t), cross(t, u), cross(u, v)
     volume = dot(nq, u)
@@ -241,7 +238,6 @@ def nearest_of_simplex(w, count):
     Returns how many are left; 4 means that the origin is inside, to rounding. Rounding decides the signs of the volumes
     of a thin tetrahedron.
     """
-    out_of_line()
     if count < 4:
         weigh(w, count, (0.0, 0.0, 0.0))
     else:
@@ -326,7 +322,6 @@ def gjk(pair, start, goal, near, beyond, w, limit, roughly):
     `near`, or the lower bound exceeds `beyond`. `roughly` takes points near to support points, which prove no lower
     bound unless it may exceed `beyond`.
     """
-    out_of_line()
     a = pair.a.row
     b = pair.b.row
     count, lower, best, upper = start.count, start.lower, start.n, start.upper
@@ -486,7 +481,6 @@ def polish(pair, n, apart, w, count):
     Returns the last direction before the residual of stationarity grows. `apart` is 1.0 for separate cores and 0.0 for
     overlapping ones.
     """
-    out_of_line()
     a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
     best = LocalMinimum(n, n, n, math.inf, math.inf)
     w = w[BUNDLE:]
@@ -572,7 +566,6 @@ def keep_better(found, n, c):
 @kernel
 def polish_result(pair, n, rows, found, w):
     """Return the least h_M: the one found, or that of Newton's method on the strata of some rows of a workspace."""
-    out_of_line()
     for k in range(rows):
         w[k, SIMPLEX.weight] = 1.0 / rows
     local = polish(pair, n, 0.0, w, gather(w, rows))

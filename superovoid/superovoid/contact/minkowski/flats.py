@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.shapes.kernels.kinds import SUPEROVOID, flat_at
 from superovoid.shapes.kernels.retraction import height_lost, off_symmetry_planes
@@ -39,7 +39,6 @@ def _lies_on(row, x, n, flat, edge, slack, reach):
     Curvatures select the candidates: that of x, which may lie next to a sharp edge in contact, and that of the support
     point, which may be far from the contact on a nearly flat surface.
     """
-    out_of_line()
     t1, t2 = tangent_frame(n)
     at_support, _ = support(row, n)
     for point in (surface_point_towards(row, x), at_support):

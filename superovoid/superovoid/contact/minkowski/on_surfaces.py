@@ -10,7 +10,7 @@ stays so.
 
 from __future__ import annotations
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.retraction import along_to_surface
@@ -22,7 +22,6 @@ def onto_surface(core, p, n):
 
     For a non-convex mesh, a half-space and a sphere, and outside a convex mesh, p itself: their points are not means.
     """
-    out_of_line()
     row, kind = core.row, core.kind
     if kind == kinds.SUPEROVOID:
         return along_to_surface(row, p, n)
@@ -41,7 +40,6 @@ def onto_surface(core, p, n):
 @kernel
 def onto_surfaces(pair, x, y, n, every):
     """Move means of support points, in the frame of A, along n onto the surfaces: all, or those of superovoids."""
-    out_of_line()
     rotation, centre = pair.rotation, pair.centre
     if every or pair.a.kind == kinds.SUPEROVOID:
         x = onto_surface(pair.a, x, n)

@@ -33,7 +33,7 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, rotate, scale, sub, vector_in
@@ -161,7 +161,6 @@ def _cell_bound(cell, rows, a, b, centre, u, half):
 
     `u` is the axis of B on the side of z.
     """
-    out_of_line()
     phi = cell[CELL.azimuth]
     best = _best_mean(
         _turn_bounds(a, b, rows, 0, phi, centre, u, half), _turn_bounds(a, b, rows, 1, phi, centre, u, half)
@@ -193,7 +192,6 @@ def search(pair, found, goal, budget, w):
     `found.n` is a direction to start from. Returns a `SearchResult` whose `proved` holds whether or not
     the goal was reached.
     """
-    out_of_line()
     centre = pair.centre
     u = rotate(pair.rotation, (0.0, 0.0, math.copysign(1.0, pair.rotation[2, 2])))
     capacity = 2 * budget + 8

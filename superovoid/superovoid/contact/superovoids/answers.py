@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot, norm, sub
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.separation import rounding_margin
@@ -45,7 +45,6 @@ class Answer(NamedTuple):
 @kernel
 def certify(pair, fa, fb, k, goal, iterations):
     """Answer from a converged pair of surface points with the interval that can be proved in closed form."""
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     size = min(a[SIZE], b[SIZE])
     status = 0
@@ -100,7 +99,6 @@ def newton_tolerance(a, b, centre, goal):
 @kernel(separate=True)
 def newton_from(pair, fa, fb, goal, max_iterations, iterations):
     """Run Newton's method; return an answer with an empty interval (lower = -inf) if it does not converge."""
-    out_of_line()
     a, b, centre = pair.a, pair.b, pair.centre
     tolerance = newton_tolerance(a, b, centre, goal)
     ok, used, fa, fb, k = solve(pair, fa, fb, tolerance, max_iterations)

@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.superovoids.majorants import (
     Box,
@@ -255,7 +255,6 @@ def largest_cap(pair, fa, fb):
 
     No cap is as wide as a hemisphere: with its corners a triangle lies in it.
     """
-    out_of_line()
     a, b = pair.a, pair.b
     k = observe(pair, fa, fb, 1.0)
     none = Cap(0.0, 0.0)

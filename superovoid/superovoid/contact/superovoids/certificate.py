@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub
 from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids.newton import curvatures, system
@@ -96,7 +96,6 @@ def flatness(a, b, rotation, fa, fb, k):
 @kernel
 def _is_flat_beside(a, b, rotation, fa, fb, k, reach, goal):
     """Return whether points a reach to a side of a contact, in a principal direction of the gap, are as good."""
-    out_of_line()
     t1, t2, _, _, of_a, of_b = curvatures(a, b, rotation, fa, fb, k)
     angle = 0.5 * math.atan2(2.0 * (of_a[1] + of_b[1]), of_a[0] + of_b[0] - of_a[2] - of_b[2])
     y, m = position(b, fb), rotate_back(rotation, scale(-1.0, k.n))

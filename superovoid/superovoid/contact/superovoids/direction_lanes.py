@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.rows import layout, loader, storer
 from superovoid.compiled.simd import in_lanes, rotate, rotate_back
 from superovoid.compiled.vector import Vector, add, combine, scale, sub
@@ -85,7 +85,6 @@ NEAREST = math.acos(np.sort(FAN[:, 2])[-2])
 @kernel
 def cut_in_lanes(lanes, count, radius, dented):
     """Choose where to split each triangle: `triangles.split_of`."""
-    out_of_line()
     for i in range(count):
         t = _load_18(lanes, AT.corners + i)
         triangle = Triangle(t[0:3], t[6:9], t[12:15], t[3:6], t[9:12], t[15:18])
@@ -103,7 +102,6 @@ def bound_in_lanes(lanes, count):
 
     The buffer begins at the first of the two corners.
     """
-    out_of_line()
     for i in range(count):
         p, q = _load_6(lanes, AT.corners + i), _load_6(lanes, AT.corners + CORNER + i)
         r = _load_6(lanes, AT.point + i)
@@ -128,7 +126,6 @@ def _points_of(rows, body, count, steps):
 
     The rows are those of the body: no constant distances, no vectors.
     """
-    out_of_line()
     shape = _load_shape(body, 0)
     lo, hi, deficit = body[DENT_LO], body[DENT_HI], body[DENT_DEFICIT]
     if shape[TX] == 0.0 and shape[TY] == 0.0:
@@ -144,7 +141,6 @@ def _points_of(rows, body, count, steps):
 @kernel
 def points_in_lanes(lanes, pair, count, first):
     """Compute surface points of both bodies along directions, from heights and radii close by unless `first`."""
-    out_of_line()
     t = pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
     for i in range(count):
@@ -159,7 +155,6 @@ def points_in_lanes(lanes, pair, count, first):
 @kernel
 def differences_in_lanes(lanes, pair, radius, count):
     """Compute points of M from points of both bodies, and their deficits."""
-    out_of_line()
     centre, t = pair.centre, pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
     for i in range(count):

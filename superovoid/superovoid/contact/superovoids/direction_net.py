@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import inline, kernel, out_of_line
+from superovoid.compiled.kernels import inline, kernel
 from superovoid.compiled.row_heap import lift
 from superovoid.compiled.rows import layout, loader, storer
 from superovoid.compiled.vector import Vector, combine, dot, norm, put_vector_in, scale, tangent_frame, vector_in
@@ -208,7 +208,6 @@ def put_support_point(net, vertex, m, fa, fb):
 @kernel
 def _choose_in_lanes(problem, net, taken, count, lanes):
     """Choose directions that split some triangles, with initial heights and radii."""
-    out_of_line()
     pair, radius = problem.pair, problem.radius
     for i in range(count):
         lanes[AT.key + i] = net.key[taken[i]]
@@ -225,7 +224,6 @@ def _choose_in_lanes(problem, net, taken, count, lanes):
 @kernel
 def _points_of_difference(problem, lanes, count, first):
     """Compute points of M along directions in lanes, from heights and radii close by unless `first`."""
-    out_of_line()
     pair, filled = problem.pair, lanes_for(count)
     points_in_lanes(lanes, pair, filled, first)
     if problem.inside:
@@ -237,7 +235,6 @@ def _points_of_difference(problem, lanes, count, first):
 @kernel
 def look_in_lanes(problem, net, taken, count, lanes):
     """Evaluate the directions that split some triangles, and bound h_M over the parts."""
-    out_of_line()
     _choose_in_lanes(problem, net, taken, count, lanes)
     _points_of_difference(problem, lanes, count, False)
     bound_parts_in_lanes(lanes, lanes_for(count))
@@ -304,7 +301,6 @@ def _choose_fan(n, value, pull, lanes):
 @kernel
 def fan_in_lanes(problem, n, value, pull, net, lanes):
     """Fill in the first vertices of a net: the directions `direction_lanes.FAN`, drawn together about the first, n."""
-    out_of_line()
     _choose_fan(n, value, pull, lanes)
     _points_of_difference(problem, lanes, WIDTH, True)
     for i in range(WIDTH):
@@ -314,7 +310,6 @@ def fan_in_lanes(problem, n, value, pull, net, lanes):
 @kernel
 def wait_for_fan(net, lanes, radius, enough):
     """Put the fan's triangles on the heap, except those whose bound is `enough`; return the least bound of these."""
-    out_of_line()
     least = math.inf
     for first in range(0, FAN_CELLS.shape[0], WIDTH):
         count = min(WIDTH, FAN_CELLS.shape[0] - first)

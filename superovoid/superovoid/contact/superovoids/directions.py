@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import (
     LEAST_DIVISOR,
     add,
@@ -34,7 +34,6 @@ _DESCENT, _LONGEST_DESCENT = 6, 0.3  # steps, and rad a step, of a descent
 @kernel
 def minkowski_support(pair, n, tolerance):
     """Support point of M = A - B along n, in the frame of A, with the two surface points."""
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     fa = support_candidate(a, n, tolerance)
     fb = support_candidate(b, rotate_back(rotation, scale(-1.0, n)), tolerance)
@@ -45,7 +44,6 @@ def minkowski_support(pair, n, tolerance):
 @kernel
 def proved_support(pair, n):
     """Upper bound of h_M(n) that holds for non-convex bodies too."""
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     _, h_a = support(a, n)
     _, h_b = support(b, rotate_back(rotation, scale(-1.0, n)))
@@ -70,7 +68,6 @@ def minimise_support(pair, n, fa, fb, tolerance):
     Returns (converged, n, fa, fb, spent): whether the part across n has fallen below the tolerance at a minimum, and
     how many support points that took.
     """
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     size = min(a[SIZE], b[SIZE])
     m = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))

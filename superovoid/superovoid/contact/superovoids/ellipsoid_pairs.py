@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
@@ -100,7 +100,6 @@ def depth_of_ellipsoids(pair, n, radius):
     radius : float
         Of a ball that touches M from inside along n, m.
     """
-    out_of_line()
     a, b, rotation = pair.a, pair.b, pair.rotation
     t1, t2 = tangent_frame(n)
     s_a, q, q1, q2 = _frame_along(stretch(a, n))

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.powers import exp, power
 from superovoid.compiled.vector import add, dot, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import LOSS
@@ -118,7 +118,6 @@ def _end_of_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a):
 @kernel
 def _fill(b, start, upwards, rows):
     """Intervals of the share on one side of a height where it is 1; returns whether it could be bounded to the pole."""
-    out_of_line()
     s = b[S_]
     s_1 = s / b[T_]  # s - 1 and q - 1 without cancellation
     unlike = b[Q] / b[P] * (b[TX] - b[TY]) ** 2
@@ -184,7 +183,6 @@ def fill_shares(b, w, rows):
         Lowest and highest height between which the share is 1, and whether it could be bounded elsewhere. A body
         without a concavity is all of it.
     """
-    out_of_line()
     if b[DENTED] == 0.0:
         return -1.0, 1.0, True
     if w >= b[DENT_HI]:
@@ -276,7 +274,6 @@ def inner_height(b, inner, n, start, loss):
 @kernel
 def inner_support(b, inner, n, loss):
     """Point of an inner body the farthest along n, to within about a loss, and the surface point of the body there."""
-    out_of_line()
     f = support_candidate(b, n, LOOSE)
     x = inner_point(b, inner, f)
     if not (inner.lo <= f.w <= inner.hi or is_polar(b, n)):
@@ -299,7 +296,6 @@ def inner_difference(pair, inner_a, inner_b, n):
 @kernel
 def put_inside(b, inner, rows, gaps, count):
     """Put points of an inner body in place of the surface points in lanes, the farthest to within a part of a gap."""
-    out_of_line()
     for i in range(count):
         n, loss = in_lane(rows, i), LOSS * gaps[i]
         full = in_lane(rows, OF_BODY.x + i)

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
-from superovoid.compiled.kernels import entry_point, kernel, out_of_line
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import (
     LEAST_DIVISOR,
@@ -168,7 +168,6 @@ def in_frame_of_b(pair, p):
 @kernel
 def _look(pair, n, cell):
     """Return the support points of two pieces along a direction, with the bound proved by them."""
-    out_of_line()
     rotation, centre = pair.rotation, pair.centre
     p = core_piece_support(pair.a, n, cell[0], cell[1])
     q = core_piece_support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3])
@@ -178,7 +177,6 @@ def _look(pair, n, cell):
 @kernel
 def is_in_ovoids(pair, p, margin):
     """Return whether a point in the frame of A is proved to be in each superovoid of a pair."""
-    out_of_line()
     a, b = pair.a, pair.b
     if a.kind == SUPEROVOID and not is_inside(a.row, p, slack_of_level(a.row, margin)):
         return False
@@ -208,7 +206,6 @@ def _climb(pair, cell, view, nearest, goal):
 
     Returns the view with the largest bound, the nearest points known, and the number of views.
     """
-    out_of_line()
     best, step, used, shortened = view, view.n, 0, False
     while True:
         nearest = _nearer_points(nearest, view.x, view.y, view.p.f, view.q.f)
@@ -242,7 +239,6 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
     `tries` if the hulls of the pieces are known to be too close. It ends as soon as a direction separates the support
     points enough, even if the bound of a slab is too low: the halves of the slab reuse this direction.
     """
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     former, count, used = math.inf, 0, 0
     if a.kind == SUPEROVOID and b.kind == SUPEROVOID:
@@ -322,7 +318,6 @@ def _beside_contact(pair, cell, cuts_a, n, nearest, goal):
     (w/L)^2, and a concavity bulges by e over L: beyond the share e / (2 G) of the slab, the plane of the nearer end
     serves, after that share of the step.
     """
-    out_of_line()
     at = (nearest.fa.w, nearest.fb.w)
     if _is_between(cell[0], cell[1], at[0]) if cuts_a else _is_between(cell[2], cell[3], at[1]):
         return _Approach(-math.inf, n, nearest, at, n, 0, False, n)
@@ -355,7 +350,6 @@ def _add_square(h, c, v1, v2):
 @kernel
 def _newton_step(pair, view):
     """Return the Newton step of a direction on the bound of two pieces of superovoids."""
-    out_of_line()
     a, b, rotation, n = pair.a.row, pair.b.row, pair.rotation, view.n
     u = sub(view.y, view.x)
     t1, t2 = tangent_frame(n)
@@ -400,7 +394,6 @@ def _wait(cells, cell, n, bound, after):
 @kernel
 def _first_pairs(pair, n, cells, w):
     """Put all pairs of the first pieces of the bodies on the heap, with the bounds proved by a direction."""
-    out_of_line()
     m, middle = rotate_back(pair.rotation, scale(-1.0, n)), dot(n, pair.centre)
     last_a, i = False, 0
     while not last_a:
@@ -478,7 +471,6 @@ def cores_of(pair):
 @kernel(_nrt=True)
 def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     """Do as `nearest_of_pieces`, and write all pairs of pieces to `cells`, beginning with the first pieces."""
-    out_of_line()
     a, b = pair.a, pair.b
     w = new_workspace()
     _first_pairs(pair, n, cells, w)

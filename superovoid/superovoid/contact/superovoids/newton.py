@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import Vector, add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.shapes.kernels.retraction import retract
 from superovoid.shapes.kernels.surface import (
@@ -320,7 +320,6 @@ def solve(pair, fa, fb, tolerance, max_iterations):
 
     Returns (converged, iterations, fa, fb, contact).
     """
-    out_of_line()
     task = Task(min(pair.a[SIZE], pair.b[SIZE]), tolerance, max_iterations, math.inf)
     progress, move_a, move_b = BEGUN, first_move(pair.centre, 0.0), first_move(pair.centre, 0.0)
     while True:

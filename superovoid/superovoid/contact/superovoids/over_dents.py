@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
@@ -68,7 +68,6 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
     The closest points of the hulls may lie on a bitangent plane over a concavity; then each of the two contacts of that
     plane is a start for the closest points of the bodies themselves.
     """
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = optimum.n
     m = rotate_back(rotation, scale(-1.0, n))
@@ -145,7 +144,6 @@ def inner_depth(pair, fa, fb, n, target):
     float
         At least the target if the target is proved; -inf if no inner bodies are known.
     """
-    out_of_line()
     a, b = pair.a, pair.b
     rows_a, rows_b = np.empty((2, NODES, COLUMNS)), np.empty((2, NODES, COLUMNS))
     lo_a, hi_a, known_a = fill_shares(a, fa.w, rows_a)
@@ -169,7 +167,6 @@ def bound_by_separation(pair, answer, goal):
     B is moved along the normal by the depth of the contact plus half of the goal; the bodies are then proved to be
     apart, piece by piece. Returns -inf if this fails or exceeds its budget.
     """
-    out_of_line()
     gap = _APART * goal
     n = scale(1.0 / norm(answer.n), answer.n)
     centre = combine(1.0, pair.centre, gap - answer.distance, n)
@@ -186,7 +183,6 @@ def proved_contact(pair, answer, goal):
     Balls or inner bodies prove the depth. The normal proves the separating translation, or a proof that the bodies
     moved along it are apart.
     """
-    out_of_line()
     lower, upper = answer.lower, answer.upper
     if not (answer.distance < 0.0 and lower > -math.inf):
         return answer

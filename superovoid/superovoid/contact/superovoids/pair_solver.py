@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.compiled.kernels import entry_point, kernel, out_of_line
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.rows import loader, storer
 from superovoid.compiled.vector import LEAST_LENGTH, add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import NO_CONTACT, write_result
@@ -154,7 +154,6 @@ def _support_cost(b):
 @kernel
 def _proved_at(pair, answer, goal):
     """Return an open answer from Newton's contact with the bounds proved there without a search, of any bodies."""
-    out_of_line()
     a, b = pair.a, pair.b
     k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
     answer = certify(pair, answer.fa, answer.fb, k, goal, answer.iterations)
@@ -164,7 +163,6 @@ def _proved_at(pair, answer, goal):
 @kernel
 def _after_search(pair, best, value, optimum, deficit, goal):
     """Make the answer from the best direction of a search and its bound, and from Newton's answer of a value."""
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     iterations = best.iterations + optimum.iterations
     margin = rounding_margin(a, b, centre)
@@ -204,7 +202,6 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 @kernel(separate=True)
 def prove(pair, best, goal, budget):
     """Search the sphere of directions, from the normal of an open answer."""
-    out_of_line()
     a, b, centre = pair.a, pair.b, pair.centre
     known = best.lower > -math.inf
     is_dented = a[DENTED] + b[DENTED] > 0.0
@@ -349,7 +346,6 @@ def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
 
     If the centres coincide, the normal is the z-axis of the body that comes first in the order.
     """
-    out_of_line()
     origin_a, origin_b = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3])
     offset = sub(origin_b, origin_a)
     length = norm(offset)

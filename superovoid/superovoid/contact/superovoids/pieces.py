@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS, core_support
 from superovoid.shapes.kernels.retraction import along_to_surface
@@ -115,7 +115,6 @@ def _support_of_slab(b, n, lo, hi):
 @kernel(separate=True)
 def piece_support(b, n, lo, hi):
     """Return the support point of the part of a body between two heights along a unit direction."""
-    out_of_line()
     if is_polar(b, n):
         w = hi if n[2] > 0.0 else lo
         f = _point_from_normal_at(b, n, 1.0, 1.0, 0.0) if abs(w) == 1.0 else point_at_height(b, n, w)

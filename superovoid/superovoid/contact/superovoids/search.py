@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import inline, kernel, out_of_line
+from superovoid.compiled.kernels import inline, kernel
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, put_vector_in, rotate, scale, sub, vector_in
 from superovoid.contact.minkowski import revolution
@@ -125,7 +125,6 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
     The cost is added to `counts`, those of the net (`direction_net`). Once polishing has spent its support points,
     directions are not polished.
     """
-    out_of_line()
     pair = problem.pair
     if dot(n, m) >= best.value - problem.goal:
         return best
@@ -205,7 +204,6 @@ def cover(problem, best, net, lanes):
     together until its nearest directions are in the cap. Returns the best direction then known, and a lower bound of
     h_M over the triangles that need not wait.
     """
-    out_of_line()
     pair, n, value = problem.pair, best.n, best.value
     nearest = NEAREST
     if best.converged and best.value > _DEEP * min(pair.a[SIZE], pair.b[SIZE]):
@@ -233,7 +231,6 @@ def refine_all(problem, best, proved, net, lanes, budget):
     Takes and returns the best direction known, and a lower bound of h_M over the finished part of the sphere: at the
     end, all of it.
     """
-    out_of_line()
     pair, radius, taken = problem.pair, problem.radius, net.taken
     while best.value >= problem.refuted:
         least_taken, count = math.inf, 0
@@ -290,7 +287,6 @@ def _rival(problem, best, net):
     Bodies that are symmetric about one point are as deep in each other the other way round. Elsewhere the lowest vertex
     that the search has met is polished if it is almost as low as the best direction.
     """
-    out_of_line()
     pair = problem.pair
     opposite, _, _ = minkowski_support(pair, scale(-1.0, best.n), EXACT)
     rival, lowest, least = -dot(best.n, opposite), -1, (1.0 + ALMOST) * best.value
@@ -312,7 +308,6 @@ def _about_axis(problem, best, known, net, budget):
 
     `known` is a lower bound of h_M.
     """
-    out_of_line()
     pair, n = problem.pair, best.n
     start = SearchResult(best.value, -math.inf, n, n, n, False, 0, math.inf)
     goal = 0.5 * problem.goal  # the gap may be as large between its best direction and that of Newton's method
@@ -344,7 +339,6 @@ def search(pair, best, goal, tolerance, budget):
     Optimum
         With `proved` a bound that holds whether or not the goal was reached.
     """
-    out_of_line()
     all_of_it = InnerShare(-1.0, 1.0, np.empty((2, 1, 1)))
     problem = Problem(
         pair, ball_radius(pair), goal, tolerance, budget // _POLISHING, False, all_of_it, all_of_it, -math.inf

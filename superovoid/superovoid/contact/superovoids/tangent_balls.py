@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import LEAST_DIVISOR, add, combine, dot, norm
 from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, depth_of_ellipsoids
 from superovoid.contact.superovoids.majorants import (
@@ -55,7 +55,6 @@ def _bound_eigenvalue(xx, yy, zz, xz, yz):
 @kernel
 def _largest_bend(m, shear):
     """Bound the largest eigenvalue of Q from above."""
-    out_of_line()
     if not (m.c_x + m.c_y + m.c_w < math.inf):
         return math.inf
     ix, iy, iz, ez, hz = shear
@@ -74,7 +73,6 @@ def tangent_ball(body, f, radius):
     The ball of the requested radius lies in the body if that radius is returned. A smaller requested radius may give a
     larger result.
     """
-    out_of_line()
     o = outline_of(body, f)
     reach, from_centre = WIDENED * radius, radius / o.steep
     x, y, z = from_centre * o.gx, from_centre * o.gy, from_centre * o.gz
@@ -141,7 +139,6 @@ def proved_depth(pair, fa, fb, k, goal):
     goal : float
         Width of the interval, m.
     """
-    out_of_line()
     depth, is_unique = depth_by_balls(pair, fa, fb, k, goal)
     if not is_unique and are_ellipsoids(pair):
         # If another normal is as good, no ball is wider than the depth.

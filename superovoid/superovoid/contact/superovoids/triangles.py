@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import LEAST_DIVISOR, LEAST_LENGTH, combine, cross, dot, norm, scale, sub
 
 _INSIDE = 0.15  # least barycentric coordinate of a direction that splits a triangle in three
@@ -48,7 +48,6 @@ def chord(n1, n2):
 @kernel
 def triangle_bound(triangle):
     """Lower bound of h_M over a spherical triangle (module docstring)."""
-    out_of_line()
     n1, n2, n3, m1, m2, m3 = triangle
     first = dot(n1, m1), dot(n2, m1), dot(n3, m1)
     second = dot(n1, m2), dot(n2, m2), dot(n3, m2)

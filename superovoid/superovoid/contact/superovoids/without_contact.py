@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
@@ -34,14 +34,12 @@ _FAR = 10.0  # distance, relative to the smaller body, above which the interval 
 @kernel(_nrt=True)
 def points_along(pair, n, value, goal):
     """Call `contact_points.points_along` for two superovoids."""
-    out_of_line()
     return contact_points.points_along(cores_of(pair), n, value, goal, new_workspace())
 
 
 @kernel
 def _answer_overlap(pair, answer, p, goal):
     """Return an open answer for bodies with a common point p: its interval ends at 0, and its points fit it."""
-    out_of_line()
     rotation, centre = pair.rotation, pair.centre
     n = scale(1.0 / norm(answer.n), answer.n)
     lower, distance = min(answer.lower, 0.0), answer.distance
@@ -62,7 +60,6 @@ def _answer_separated(pair, answer, goal):
 
     Over a concavity no plane may separate the bodies: the normal is the direction of the points with the best bound.
     """
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = scale(1.0 / norm(answer.n), answer.n)
     x, y = answer.x, add(centre, rotate(rotation, answer.y))
@@ -92,7 +89,6 @@ def nearest_by_gjk(pair, n, goal, iterations):
     If the bodies overlap, the interval ends at 0 and has no lower end; if GJK is slow, it has no end. The normal is
     then the direction with the least h_M that GJK has found. The surface points are the support points along it.
     """
-    out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     margin, w, cores = rounding_margin(a, b, centre), new_workspace(), cores_of(pair)
     found = gjk(cores, gjk_start(n), 0.5 * goal, -math.inf, math.inf, w, _GJK_STEPS, False)
@@ -118,7 +114,6 @@ def apart_without_contact(pair, answer, goal):
     A point proved to be in both does. If neither separation nor overlap is proved, the nearest points found are the
     answer, with an interval from the depth of the hulls to the distance of the points.
     """
-    out_of_line()
     if is_closed(answer, goal) or answer.upper <= 0.0:
         return _answer_separated(pair, answer, goal)
     rotation, centre = pair.rotation, pair.centre

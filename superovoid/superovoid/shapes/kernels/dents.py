@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.powers import power
 from superovoid.shapes.kernels.rounding import EPS
 
@@ -47,7 +47,6 @@ def slice_defect(v, s, s_1, unlike, x, y):
 
     `s_1` is s - 1 and `unlike` (q-1) (X-Y)^2, both without cancellation.
     """
-    out_of_line()
     log_v = math.log(v)
     big, rest = math.exp(s * log_v), -math.expm1(s * log_v)
     kx, ky = 1.0 + x * v, 1.0 + y * v
@@ -95,7 +94,6 @@ def _equator_defect(hi, s, s_1, unlike, x, y):
 @kernel
 def defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
     """Upper bound of N over [lo, hi], lo > 0, and all azimuths, from those at its ends."""
-    out_of_line()
     big_lo, big_hi = power(lo, s), power(hi, s)
     bend = 2.0 * max(_bend_of_linear(lo, hi, big_lo, big_hi, s, x), _bend_of_linear(lo, hi, big_lo, big_hi, s, y))
     if unlike > 0.0:
@@ -106,7 +104,6 @@ def defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
 @kernel
 def _proved_to(v, outwards, s, s_1, unlike, x, y):
     """Height up to which N < 0 is proved on one side of the equator, from a height v on; 0 if all the way to that."""
-    out_of_line()
     at, step = slice_defect(v, s, s_1, unlike, x, y), v if outwards else 0.25 * v
     for _ in range(_MOST_STEPS):
         if outwards:
@@ -175,7 +172,6 @@ def _curvature_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
 @kernel
 def _side_curvature(lo, hi, s, s_1, unlike, x, y, a1, a2, wide):
     """Bound of phi'' / |n| over the heights [lo, hi] of one side."""
-    out_of_line()
     worst = 0.0
     longest = (hi - lo) / (4.0 * _PARTS)
     at_lo = slice_defect(lo, s, s_1, unlike, x, y) if lo > 0.0 else 0.0

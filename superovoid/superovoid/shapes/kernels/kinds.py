@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.compiled.kernels import bundle, entry_point, inline, kernel, out_of_line
+from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
 from superovoid.compiled.vector import (
     LEAST_DIVISOR,
     add,
@@ -201,7 +201,6 @@ def point_of_stratum(core, stratum, n):
 @kernel(separate=True)
 def core_support(core, n):
     """Support point of a core along a unit vector n, its stratum, and a proved upper bound of the support function."""
-    out_of_line()
     if core.kind == SUPEROVOID:
         f, upper = support(core.row, n)
         return position(core.row, f), 0, upper
@@ -231,7 +230,6 @@ def _radii_of_superovoid(row, n, t1, t2):
 
     The Hessian is the inverse of the shape operator, clipped at flat spots.
     """
-    out_of_line()
     f, _ = support(row, n)
     s11, s12, s22 = shape_operator(row, f, t1, t2, 1.0 / norm(gradient(row, f)))
     largest = max(s11 + s22, LEAST_DIVISOR)
@@ -247,7 +245,6 @@ def _radii_of_superovoid(row, n, t1, t2):
 @kernel
 def stratum_point(core, stratum, n, t1, t2):
     """Point of one stratum along n, with the Hessian (11, 12, 22) of its support function in the tangent frame."""
-    out_of_line()
     row, kind = core.row, core.kind
     if kind == SUPEROVOID:
         return _radii_of_superovoid(row, n, t1, t2)
@@ -269,7 +266,6 @@ def flat_at(core, x, n, slack):
 
     `x` is a point of the contact set; `slack` is the length by which points may lie lower and still count.
     """
-    out_of_line()
     row, kind, pool = core
     edge = (0.0, 0.0, 1.0)
     across = across_axis(n)
@@ -452,7 +448,6 @@ def point_to_torus(row, ball, p):
 @kernel
 def point_in_hull(core, p):
     """Largest signed distance of a point from the facet planes of a convex mesh; negative: the point is inside."""
-    out_of_line()
     row, pool = core.row, core.pool
     best = -math.inf
     normal = (0.0, 0.0, 1.0)
@@ -474,7 +469,6 @@ def point_in_hull(core, p):
 @kernel
 def point_to_core(core, p):
     """Signed distance of a point from a core of closed form; of a mesh valid inside its hull only."""
-    out_of_line()
     row, kind = core.row, core.kind
     if kind == CAPSULE:
         return point_to_segment(row, p)
@@ -503,7 +497,6 @@ def _support_with_ball(core, n):
 @kernel
 def _support_of_members(core, n):
     """Largest upper bound of the members of a compound, and the point of the member that has it."""
-    out_of_line()
     row, pool = core.row, core.pool
     first = int(row[MEMBERS])
     best, point = -math.inf, (0.0, 0.0, 0.0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.powers import power
 from superovoid.compiled.vector import add, combine, dot, norm, sub
 from superovoid.shapes.kernels.surface import (
@@ -130,7 +130,6 @@ def along_to_surface(body, x, n):
     first step goes beyond the surface at most, the others come back from there. At the end, or if the line runs along
     the surface, the point is moved radially for the rest.
     """
-    out_of_line()
     p = x
     for _ in range(_STEPS):
         f = retract(body, x, n, 1.0, True, True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.powers import power
 from superovoid.compiled.vector import dot, norm
 from superovoid.shapes.kernels.surface import (
@@ -122,7 +122,6 @@ def support_between(b, n, nu_lo, nu_hi, tolerance):
     point of a direction that far away. phi' changes sign where |nu| g <= |a3 nz| + |g'|, which is the bracket to begin
     with. The first nu has phi' = 0 with g linear in w, at the height of an elliptic meridian without a taper.
     """
-    out_of_line()
     section = _section(b, n)
     worst = max(abs(b[TX]), abs(b[TY]))
     reach = 1.01 * (b[A3] * abs(n[2]) / section.g + worst) / (1.0 - worst) + 1e-300
@@ -221,7 +220,6 @@ def slice_of(b, n, ring):
 @kernel
 def slice_at(b, n, w):
     """Slice at a height between the poles, for a direction."""
-    out_of_line()
     found, _ = slice_of(b, n, ring_at(b, w))
     return found
 
@@ -292,7 +290,6 @@ def support_dented(b, n):
     phi is concave outside the interval of the concavity [lo, hi] of w. The maximum of the two outer pieces is exact;
     inside, interval bisection with `product_bound`.
     """
-    out_of_line()
     if is_polar(b, n):
         best = _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
         return best, profile_value(b, n, best)
@@ -318,7 +315,6 @@ def _pop(stack, depth, i):
 @kernel(_nrt=True)
 def _dent_summit(b, n, value, goal, evaluations):
     """Largest phi found over the concavity, if larger than a value, an upper bound of both, and its height (else 2)."""
-    out_of_line()
     rise = b[A3] * n[2]
     upper = value
     stack = np.empty((_DENT_STACK, 12))
@@ -355,7 +351,6 @@ def _dent_summit(b, n, value, goal, evaluations):
 @kernel
 def excess_over(b, n, f):
     """Return an upper bound of h(n) - n . x(f), n the normal at f: at most the concavity's depth."""
-    out_of_line()
     own = profile_value(b, n, f)
     if is_polar(b, n):
         return max(0.0, profile_value(b, n, _point_from_normal_at(b, n, 1.0, 1.0, 0.0)) - own)
@@ -371,7 +366,6 @@ def excess_over(b, n, f):
 @kernel
 def other_support(b, n, f):
     """Return the best surface point along n on the other side of the concavity from f; f itself if there is none."""
-    out_of_line()
     if b[DENTED] == 0.0 or is_polar(b, n):
         return f
     if f.w > 0.5 * (b[DENT_LO] + b[DENT_HI]):
@@ -390,7 +384,6 @@ def point_at_height(b, n, w):
 @kernel(separate=True)
 def support_candidate(b, n, tolerance):
     """Return a surface point with a large n . x, the largest of a few samples of the concavity; not a proof."""
-    out_of_line()
     if b[DENTED] == 0.0:
         return support_convex(b, n, tolerance)
     if is_polar(b, n):
@@ -441,7 +434,6 @@ def support_near(b, n, w, r, loss):
     Where phi' vanishes nu = (a3 nz + r g') / g, a fixed point that a step nears by a factor of a few times the taper;
     what phi then lacks is of second order in the step (an estimate: the point is one of the body whatever it is worth).
     """
-    out_of_line()
     if b[TX] == 0.0 and b[TY] == 0.0:
         return _point_from_normal_at(b, n, 1.0, 1.0, 1.0)
     on_dent = b[DENT_DEFICIT] > loss and b[DENT_LO] <= w <= b[DENT_HI]

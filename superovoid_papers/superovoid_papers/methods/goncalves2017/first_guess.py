@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.goncalves2017.newton_schemes import bodies_of_pair, refine
@@ -67,7 +66,6 @@ def quadtree(a, b, pose_a, pose_b, levels, adaptive, work):
 
     Among the 4 x 4 pairs of quarters of the current two cells, the pair with the nearest centres is the next.
     """
-    out_of_line()
     a1, a2, b1, b2 = -math.pi, -0.5 * math.pi, -math.pi, -0.5 * math.pi  # lower corners
     width = 2.0 * math.pi  # along phi1; half of it along phi2
     for _ in range(levels):
@@ -209,7 +207,6 @@ def octree(tree_a, tree_b, levels, cube_a, cube_b, pose_a, pose_b, stack, gaps):
     A pair of cells is subdivided if its boxes may be nearer than the nearest known leaves: the larger cell is split,
     and its child with the nearest centre comes first.
     """
-    out_of_line()
     shift = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
     least = math.inf
     on_a = on_b = (math.nan, math.nan, math.nan)
@@ -317,7 +314,6 @@ def memory() -> Memory:
 
 @kernel
 def _start(guess, bodies, tree_a, tree_b, scratch, q):
-    out_of_line()
     a, b, pose_a, pose_b = bodies
     if guess.start == OCTREE:
         _, p, x = octree(tree_a, tree_b, guess.levels, a[CUBE], b[CUBE], pose_a, pose_b, scratch.stack, scratch.gaps)

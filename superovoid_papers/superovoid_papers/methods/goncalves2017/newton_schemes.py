@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import dot, norm, rotate, sub
 from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.elimination import eliminate
@@ -113,7 +112,6 @@ def _of_b(q, form):
 @kernel
 def linearise(a, b, pose_a, pose_b, q, form, analytic, work):
     """Write Phi into row 6 of `work` (7, 7), the columns of its Jacobian into rows 0 to 5 (4 x 4: rows 0 to 3)."""
-    out_of_line()
     each = 3 if form == IMPLICIT else 2
     qa, qb = _of_a(q, form), _of_b(q, form)
     i, j = side(a, pose_a, qa, form), side(b, pose_b, qb, form)
@@ -213,7 +211,6 @@ def _answer(bodies, q, form, converged, iterations, out):
 @kernel
 def refine(newton, bodies, q, work, out):
     """Run Newton's method from the unknowns q, in place, and write its answer; return whether it converged."""
-    out_of_line()
     converged, iterations = _run(newton, bodies, q, work)
     _answer(bodies, q, newton.form, converged, iterations, out)
     return converged

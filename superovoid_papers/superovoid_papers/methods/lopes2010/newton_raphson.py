@@ -28,7 +28,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.elimination import eliminate
@@ -105,7 +104,6 @@ def constraints(a, b, rotation, centre, method, q, m):
     Returns factors that convert the rows to lengths: angles times the size of the smaller body, the component of d
     along a tangent, the distance from a surface to first order.
     """
-    out_of_line()
     x, y = _point(q, 0), _point(q, 3)
     value_i, normal_i, bend_i = surface(a, x)
     value_j, normal_j, bend_j = surface(b, y)
@@ -131,7 +129,6 @@ def constraints(a, b, rotation, centre, method, q, m):
 @kernel
 def _differences(a, b, rotation, centre, settings, q, m, spare):
     """Replace eq. 12 in m (6, 7), which holds `constraints` at q, by forward differences of eq. 9."""
-    out_of_line()
     h = _DIFFERENCE * min(a[SIZE], b[SIZE])
     for k in range(6):
         value = q[k]
@@ -172,7 +169,6 @@ def least_squares(m, v, x):
     Rotations of columns p, q of M V make all orthogonal (Hestenes): then M V = U S, and the answer is V S^+ U^T times
     the last column. v (6, 7) receives V.
     """
-    out_of_line()
     for i in range(6):
         for j in range(6):
             v[i, j] = 1.0 if i == j else 0.0
@@ -224,7 +220,6 @@ def iterate(a, b, rotation, centre, settings, q, step, work):
     A regular matrix maps a short step to a small residual. A pseudo-inverse ignores the residual outside its range, so
     the paper's criterion might hold anywhere: after its steps the residual is tested, too.
     """
-    out_of_line()
     singular = 0
     for k in range(settings.max_iterations):
         residual = 0.0
@@ -315,7 +310,6 @@ def solve_step(a, b, pose_a, pose_b, settings, state, scratch, out):
 
     Without a known solution, both points start at the midpoint of the centres (section 7).
     """
-    out_of_line()
     rotation, step, work = scratch
     centre = _relative_pose(pose_a, pose_b, rotation)
     out[LOWER] = -math.inf

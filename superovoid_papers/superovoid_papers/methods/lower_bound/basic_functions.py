@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub, tangent_frame
 from superovoid.compiler.jit import kernel
 
@@ -151,7 +150,6 @@ def farthest_plane(p, d, vertices, corners, first, last, tiny, work):
     In the view along d, the line and the corners are points, and a plane is a line through the first. As it rotates,
     the least distance has one maximum between two successive corners (`_widen`).
     """
-    out_of_line()
     u, w = tangent_frame(d)
     x, y, angle = work[0], work[1], work[2]
     count = 0
@@ -225,7 +223,6 @@ def in_plane(p, q, n, vertices, corners, first, last, margin):
     one line all terms are 0, so their distance is that along the line. A projection never increases a distance, so this
     is a bound for every edge, coplanar or not.
     """
-    out_of_line()
     u, w = tangent_frame(n)
     px, py, qx, qy = dot(u, p), dot(w, p), dot(u, q), dot(w, q)
     ux, uy = qx - px, qy - py
@@ -395,7 +392,6 @@ def closest_of_segments(p, q, start, end):
 @kernel
 def closest_of_edge_and_face(p, q, n, vertices, corners, first, last):
     """Return the closest points of an edge and a face."""
-    out_of_line()
     u, w = tangent_frame(n)
     corner = row(vertices, corners[first, 0])
     heights = dot(n, sub(p, corner)), dot(n, sub(q, corner))

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.sohn2002.congruences import CIRCLE, CONE, CYLINDER, POINT, ellipsoid_kind, equations
@@ -58,7 +57,6 @@ def newton_step(kind, parameters, line, by_u, by_v):
 @kernel
 def refine(kind, parameters, radii, displacement, x, iterations):
     """Run Newton's method from a point of the second body; return the last point and normal, own frame, and steps."""
-    out_of_line()
     u, v, pole = patch_parameters(radii, x)
     steps = 0
     for _ in range(iterations):
@@ -208,7 +206,6 @@ def nearest_point(kind, size, x):
         Height of that circle.
     outside : bool
     """
-    out_of_line()
     radius, h = size[0], size[1]
     rho = math.hypot(x[0], x[1])
     e = (x[0] / rho, x[1] / rho) if rho > 0.0 else (1.0, 0.0)

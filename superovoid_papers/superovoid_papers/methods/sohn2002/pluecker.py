@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, scale
 from superovoid.compiler.jit import kernel
 
@@ -128,7 +127,6 @@ def foot_on_ellipsoid(radii, p):
     denominators, this is a polynomial of degree six in t; t is its largest root. Left of it |y| > 1, and 1 / |y| is
     concave and nearly straight, so Newton's method on it increases monotonically to the root.
     """
-    out_of_line()
     a = (radii[0] ** 2, radii[1] ** 2, radii[2] ** 2)
     ap = (radii[0] * p[0], radii[1] * p[1], radii[2] * p[2])
     t = max(0.0, 0.5 * (abs(ap[0]) - a[0]), 0.5 * (abs(ap[1]) - a[1]), 0.5 * (abs(ap[2]) - a[2]))

@@ -34,7 +34,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, scale, sub
 from superovoid.compiler.jit import kernel
 from superovoid.contact import Status
@@ -80,7 +79,6 @@ def _turn(c, t, s, u, v):
 
 @kernel
 def _gap(a, b, pose_a, pose_b, c):
-    out_of_line()
     p, q = _points(a, b, pose_a, pose_b, c)
     return sub(q, p)
 
@@ -95,7 +93,6 @@ def _solve(xx, xy, yy, gx, gy):
 @kernel
 def solve(a, b, pose_a, pose_b, c, atol, max_iterations, out):
     """Minimise from a unit direction c, world, into a row of results."""
-    out_of_line()
     h = _STEP
     damping = 1e-3
     converged, spent, excluded = False, max_iterations, math.nan
