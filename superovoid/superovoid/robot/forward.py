@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Floats4, Ints1, Ints2
-from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import cross, dot, rotate, sub
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.values.poses import QUATERNION_TOLERANCE
@@ -62,7 +62,7 @@ def poses_of_numbers(numbers: Floats2, out: Floats3) -> int:
     return -1
 
 
-@inline  # a call would copy the array descriptors
+@kernel  # a call would copy the array descriptors
 def _set_column(parent, x, y, z, j, out):
     """Set column j of the product of a pose and a matrix whose column j is (x, y, z)."""
     for i in range(3):
@@ -73,7 +73,7 @@ def _set_column(parent, x, y, z, j, out):
     out[3, j] = 1.0 if j == 3 else 0.0
 
 
-@inline
+@kernel
 def _set_product(parent, tree, row, position, out):
     """Set the pose of a link, given the pose of its parent and the position of the joint between them."""
     o, kind = tree.origin[row], tree.kind[row]
@@ -95,7 +95,7 @@ def _set_product(parent, tree, row, position, out):
             _set_column(parent, o[0, j], o[1, j], o[2, j], j, out)
 
 
-@inline
+@kernel
 def set_pose(tree, row, positions, given, poses):
     """Pose of a link, no root, from that of its parent, in a state: positions of the joints, poses of the bases."""
     parent = poses[tree.parent[row]]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Bools1, Floats2, Int8s1, Int32s1, Ints1, Ints2, zeros
-from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import STATE_LENGTH
 
 EMPTY = -1
@@ -209,7 +209,7 @@ def warm_starts(capacity: int) -> WarmStarts:
     return zeros(WarmStarts, np.full(places, EMPTY), places, 1, (capacity + 1, STATE_LENGTH))
 
 
-@inline
+@kernel
 def slot_of(pool, key):
     """Return the row of `states` for a pair: its own, or a new one of zeros; in a full pool the scratch row."""
     i = find(pool.keys, key)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Ints1, Ints2, zeros
-from superovoid.compiled.kernels import bundle, entry_point, inline, kernel
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.row_heap import lift, sink, without_first
 from superovoid.compiled.vector import norm, scale
 from superovoid.contact.broadcasting import own_or_only
@@ -182,7 +182,7 @@ def lower_limit(nearest, farness, known, most, limit, value):
     return min(limit, -farness[nearest[0]]) if known + 1 >= most else limit
 
 
-@inline
+@kernel
 def pose_error(packed, world, a, b):
     """Return the error of the distance of two bodies due to the rounding of their poses, m."""
     loss = world.losses[a] + world.losses[b]
@@ -193,7 +193,7 @@ def pose_error(packed, world, a, b):
     return loss
 
 
-@inline
+@kernel
 def _certified_width(packed, world, a, b, tolerance):
     """Return how far a certified distance may lie below a bound: interval width plus rounding of bounds, m."""
     loss = pose_error(packed, world, a, b)
@@ -218,7 +218,7 @@ def widen(out, loss, wanted):
 # -- lanes ---------------------------------------------------------------------------------------------------------
 
 
-@inline
+@kernel
 def _store(block, i, rows, row, tolerance):
     """Store the result of lanes for a pair of the block."""
     phase, out = block[many_pairs.AT.phase + i], rows.out[row]
@@ -284,7 +284,7 @@ def _bound_by_spheres(local, world, rows, row, tolerance):
     rows.stages[row] = BOUNDED_ALONG if world.spheres[a, 3] + world.spheres[b, 3] == math.inf else SPHERES
 
 
-@inline
+@kernel
 def _raise_bound(local, world, rows, row, limit, tolerance):
     """Set the next bound of a candidate: that of its oriented boxes, or along the line between its spheres."""
     a, b = rows.pairs[row, 0], rows.pairs[row, 1]
@@ -301,7 +301,7 @@ def _raise_bound(local, world, rows, row, limit, tolerance):
     rows.bounds[row] = max(rows.bounds[row], gap - _certified_width(local.packed, world, a, b, tolerance))
 
 
-@inline
+@kernel
 def _line_up(local, world, rows, begin, end, wanted, heap):
     """Build a heap of the candidates that may be wanted, by their bounds; return its size."""
     left = 0
@@ -319,7 +319,7 @@ def _line_up(local, world, rows, begin, end, wanted, heap):
     return left
 
 
-@inline
+@kernel
 def _first_of_heap(local, world, rows, heap, left, limit, tolerance):
     """Raise bounds until the first candidate of a heap has all of them; return it, or -1 if it is beyond the limit."""
     while left > 0 and rows.bounds[heap[0]] <= limit:
@@ -330,7 +330,7 @@ def _first_of_heap(local, world, rows, heap, left, limit, tolerance):
     return -1
 
 
-@inline
+@kernel
 def _keep(scratch, found, a, b, best_first, base, wanted, limit, counts):
     """Keep the answer in row `found` for a pair if it is wanted; return the new number of rows.
 
@@ -373,7 +373,7 @@ def _answer(local, world, rows, row, limit, wanted, pool, rotation, out):
     widen(out, pose_error(packed, world, a, b), wanted.tolerance * min(packed[a, SIZE], packed[b, SIZE]))
 
 
-@inline
+@kernel
 def _solve_group(local, world, memory, begin, end, found, wanted, counts):
     """Solve candidates in rows `begin` to `end - 1`: all, or those that may be among the `most` closest.
 
@@ -490,7 +490,7 @@ def _ask(local, world, rows, row, limit, asked):
     return LaneCounts(asked.ovoids, asked.cores + 1)
 
 
-@inline
+@kernel
 def _choose_of_group(local, world, memory, begin, end, wanted, turn, asked):
     """List candidates of a group for lanes: first all, or the first of the heap; later those that may be closer."""
     rows, limit = memory.rows, wanted.max_distance

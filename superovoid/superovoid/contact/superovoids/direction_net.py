@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import inline, kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.row_heap import lift
 from superovoid.compiled.rows import layout, loader, storer
 from superovoid.compiled.vector import Vector, combine, dot, norm, put_vector_in, scale, tangent_frame, vector_in
@@ -77,7 +77,7 @@ class Net(NamedTuple):
     taken: NDArray[np.int64]  # triangles in lanes
 
 
-@kernel(_nrt=True, forceinline=True)
+@kernel(_nrt=True)
 def new_net(budget):
     """Return a net with room for a number of support points."""
     most = 2 * budget + 8  # triangles
@@ -91,7 +91,7 @@ def new_net(budget):
     )
 
 
-@inline
+@kernel
 def guess_of(vertices, corners, chords):
     """Interpolate heights and radii at a direction, by its chords to three vertices."""
     (i, j, k), (c1, c2, c3), at = corners, chords, VERTEX.guess
@@ -106,7 +106,7 @@ def guess_of(vertices, corners, chords):
     )
 
 
-@inline
+@kernel
 def triangle_of(vertices, corners):
     """Return the triangle between three vertices."""
     i, j, k = corners
@@ -120,13 +120,13 @@ def triangle_of(vertices, corners):
     )
 
 
-@inline
+@kernel
 def corners_of(cells, cell):
     """Return the vertices of a triangle."""
     return (cells[cell, 0], cells[cell, 1], cells[cell, 2])
 
 
-@inline
+@kernel
 def put_on_heap(net, cell, bound):
     """Put a triangle on the heap, with a bound of h_M over it."""
     net.key[cell] = bound
@@ -136,14 +136,14 @@ def put_on_heap(net, cell, bound):
     net.counts[COUNTS.waiting] = length + 1
 
 
-@inline
+@kernel
 def wait(net, cell, least, radius):
     """Put a triangle on the heap, with its own bound or that of its parent."""
     bound = triangle_bound(triangle_of(net.vertices, corners_of(net.cells, cell)))
     put_on_heap(net, cell, max(least, radius + bound))
 
 
-@inline
+@kernel
 def divide(net, cell, vertex, turns, in_three, bound, radius):
     """Replace a triangle by its two or three parts, and put these on the heap."""
     i, j, k = turn(turns, corners_of(net.cells, cell))
@@ -158,7 +158,7 @@ def divide(net, cell, vertex, turns, in_three, bound, radius):
         wait(net, part, bound, radius)
 
 
-@inline
+@kernel
 def octahedron(n):
     """Return six directions: n is the first; the fourth to the sixth are opposite to the first three."""
     t1, t2 = tangent_frame(n)
@@ -172,20 +172,20 @@ OCTANTS = np.array([(i, j, k) for i in (0, 3) for j in (1, 4) for k in (2, 5)])
 # --- in lanes -----------------------------------------------------------------------------------------------------
 
 
-@inline
+@kernel
 def lanes_for(count):
     """Return a number of lanes that fills whole vectors."""
     return (count + 7) // 8 * 8
 
 
-@inline
+@kernel
 def _load_corner(net, vertex, lanes, at):
     row = net.vertices[vertex]
     for j in range(6):
         lanes[at + j * ROW] = row[j]
 
 
-@inline
+@kernel
 def vertex_of_lane(net, lanes, i):
     """Add a vertex along the direction of a lane; return its number."""
     vertex = net.counts[COUNTS.vertices]
@@ -198,7 +198,7 @@ def vertex_of_lane(net, lanes, i):
     return vertex
 
 
-@inline
+@kernel
 def put_support_point(net, vertex, m, fa, fb):
     """Replace the point of M of a vertex, balls taken off, and its surface points."""
     put_vector_in(net.vertices, vertex, VERTEX.m, m)
@@ -240,7 +240,7 @@ def look_in_lanes(problem, net, taken, count, lanes):
     bound_parts_in_lanes(lanes, lanes_for(count))
 
 
-@inline
+@kernel
 def lowest_lane(lanes, count):
     """Return the lane with the least n . m of its direction and point of M."""
     lowest, least = 0, math.inf
@@ -251,7 +251,7 @@ def lowest_lane(lanes, count):
     return lowest
 
 
-@inline
+@kernel
 def divide_lane(net, cell, vertex, lanes, i, radius, enough):
     """Replace a triangle in a lane by its parts; return the least bound of the parts whose bound is `enough`.
 
@@ -279,7 +279,7 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
     return least
 
 
-@inline
+@kernel
 def _choose_fan(n, value, pull, lanes):
     """Choose the directions `direction_lanes.FAN`, drawn together about n, with initial heights and radii.
 

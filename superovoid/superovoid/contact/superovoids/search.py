@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import inline, kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, put_vector_in, rotate, scale, sub, vector_in
 from superovoid.contact.minkowski import revolution
@@ -102,7 +102,7 @@ def ball_radius(pair):
     return radius + pair.b[A1] if is_sphere(pair.b) else radius
 
 
-@inline
+@kernel
 def _with_cap(pair, best, net):
     """Return the minimum with the cap about it; compute the cap on first use."""
     if best.cap.angle >= 0.0:
@@ -112,7 +112,7 @@ def _with_cap(pair, best, net):
     return Minimum(best.value, best.n, best.fa, best.fb, best.converged, cap)
 
 
-@inline
+@kernel
 def _spent_effort(net):
     """Return the number of computed support points, with other work in units of them."""
     return net.counts[COUNTS.spent] + net.counts[COUNTS.vertices]
@@ -157,7 +157,7 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
     return Minimum(value, n, fa, fb, converged, UNKNOWN_CAP)
 
 
-@inline
+@kernel
 def _look_closer(problem, best, net, vertex):
     """Give a vertex, whose point of M lies below the best value, the support point; and the best direction then known.
 
@@ -179,7 +179,7 @@ def _look_closer(problem, best, net, vertex):
     return _better_minimum(problem, best, n, m, fa, fb, net.counts)
 
 
-@inline
+@kernel
 def _value_at(problem, net, vertex):
     """Return the height of the point of M of a vertex along its direction."""
     return problem.radius + dot(vector_in(net.vertices, vertex, VERTEX.n), vector_in(net.vertices, vertex, VERTEX.m))
