@@ -64,6 +64,7 @@ class Problem(NamedTuple):
     inner_a: InnerShare
     inner_b: InnerShare
     refuted: float  # h_M of inner bodies below which the search ends, m
+    workspace: NDArray[np.float64]  # scratch of Newton's method on h_M
 
 
 class Net(NamedTuple):

@@ -16,6 +16,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub
+from superovoid.contact.minkowski.difference import new_workspace
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import rounding_margin
@@ -152,7 +153,7 @@ def inner_depth(pair, fa, fb, n, target):
         return -math.inf
     inner_a, inner_b = InnerShare(lo_a, hi_a, rows_a), InnerShare(lo_b, hi_b, rows_b)
     cap = largest_cap(pair, fa, fb)
-    problem = Problem(pair, ball_radius(pair), 0.0, 0.0, 0, True, inner_a, inner_b, _REFUTED * target)
+    problem = Problem(pair, ball_radius(pair), 0.0, 0.0, 0, True, inner_a, inner_b, _REFUTED * target, new_workspace())
     known = cap if cap.floor >= target else Cap(0.0, 0.0)
     net, lanes = new_net(_INNER_BUDGET + 2 * WIDTH), np.zeros(LENGTH)
     best, proved = cover(problem, Minimum(target, n, fa, fb, False, known), net, lanes)

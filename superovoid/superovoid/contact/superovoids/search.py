@@ -28,7 +28,17 @@ from superovoid.compiled.kernels import kernel
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, put_vector_in, rotate, scale, sub, vector_in
 from superovoid.contact.minkowski import revolution
-from superovoid.contact.minkowski.difference import ALMOST, FINEST, LOSS, SearchResult, are_well_apart, new_workspace
+from superovoid.contact.minkowski.difference import (
+    ALMOST,
+    BUNDLE,
+    FINEST,
+    LOSS,
+    SIMPLEX,
+    SearchResult,
+    are_well_apart,
+    new_workspace,
+    polish,
+)
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS
 from superovoid.contact.superovoids.caps import WIDEST, Cap, largest_cap
 from superovoid.contact.superovoids.certificate import lower_bound
@@ -50,7 +60,7 @@ from superovoid.contact.superovoids.direction_net import (
     vertex_of_lane,
     wait_for_fan,
 )
-from superovoid.contact.superovoids.directions import minimise_support, minkowski_support, proved_support
+from superovoid.contact.superovoids.directions import minkowski_support, proved_support
 from superovoid.contact.superovoids.inner_bodies import InnerShare, inner_difference
 from superovoid.contact.superovoids.nearest_pieces import cores_of
 from superovoid.contact.superovoids.newton import observe, solve
@@ -64,7 +74,7 @@ _POLISHING = 4  # share of the budget that polishing may take
 _ATTEMPTS = 3  # to polish a direction
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
 _TRIANGLES = 2  # share of the budget after which bodies of revolution are searched about their axis
-_PROOF_COST, _CAP_COST = 4, 16  # in support points, at most
+_PROOF_COST, _DESCENT_COST, _CAP_COST = 4, 12, 16  # in support points, at most
 _COS_WIDEST = math.cos(WIDEST)  # a triangle that reaches farther from the best direction needs no cap
 
 
@@ -119,6 +129,20 @@ def _spent_effort(net):
 
 
 @kernel
+def _descend(problem, n):
+    """Newton's method on h_M over the sphere, from a direction (`difference.polish`).
+
+    Returns the last direction, its surface points, and whether the part of M's point across it is below the tolerance.
+    """
+    pair, w = problem.pair, problem.workspace
+    w[BUNDLE, SIMPLEX.stratum_a] = w[BUNDLE, SIMPLEX.stratum_b] = 0.0
+    w[BUNDLE, SIMPLEX.weight] = 1.0
+    local = polish(cores_of(pair), n, 0.0, w, 1)
+    _, fa, fb = minkowski_support(pair, local.n, EXACT)
+    return local.n, fa, fb, local.gap < problem.tolerance * min(pair.a[SIZE], pair.b[SIZE])
+
+
+@kernel
 def _better_minimum(problem, best, n, m, fa, fb, counts):
     """Return the better of a minimum and a direction with its support points, polished if Newton makes it no worse.
 
@@ -142,11 +166,11 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
             counts[COUNTS.iterations] += 0 if ok else used
             counts[COUNTS.spent] += (used + 3) // 4
         else:
-            ok, lower, ga, gb, used = minimise_support(pair, n, fa, fb, problem.tolerance)
-            counts[COUNTS.spent] += used
+            lower, ga, gb, ok = _descend(problem, n)
+            counts[COUNTS.spent] += _DESCENT_COST
             k = observe(pair, ga, gb, min(pair.a[SIZE], pair.b[SIZE]))
             if not ok:
-                least = proved_support(pair, lower) if used > 0 else value
+                least = proved_support(pair, lower)
                 if not least < value:
                     break
                 value, n, fa, fb = least, lower, ga, gb
@@ -341,7 +365,16 @@ def search(pair, best, goal, tolerance, budget):
     """
     all_of_it = InnerShare(-1.0, 1.0, np.empty((2, 1, 1)))
     problem = Problem(
-        pair, ball_radius(pair), goal, tolerance, budget // _POLISHING, False, all_of_it, all_of_it, -math.inf
+        pair,
+        ball_radius(pair),
+        goal,
+        tolerance,
+        budget // _POLISHING,
+        False,
+        all_of_it,
+        all_of_it,
+        -math.inf,
+        new_workspace(),
     )
     is_revolved = revolution.is_for(cores_of(pair))
     most = budget // _TRIANGLES if is_revolved else budget

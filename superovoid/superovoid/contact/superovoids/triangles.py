@@ -3,10 +3,10 @@
 
 """Triangles of directions: lower bounds of a support function h_M over one, and where to split it.
 
-A spherical triangle with corners n_j and the support points m_i of M at its corners: with any weights mu on the
-corners, y = sum mu_i m_i lies in M, so for n along sum lambda_j n_j
+Let a spherical triangle have the corners n_j, and let m_i be support points of M at its corners. For n along
+sum lambda_j n_j, each m_i gives
 
-    h_M(n) >= n . y >= min_j (n_j . y) / |sum lambda_j n_j|.
+    h_M(n) >= n . m_i >= min_j (n_j . m_i) / |sum lambda_j n_j|.
 
 Where h_M is positive, that directions are unit vectors counts in our favour. Any direction N inside and one u_ij on
 each edge cut the triangle into six (N, n_i, u_ij), on which m_i alone bounds h_M: n = alpha N + beta n_i + gamma u_ij
@@ -52,16 +52,8 @@ def triangle_bound(triangle):
     first = dot(n1, m1), dot(n2, m1), dot(n3, m1)
     second = dot(n1, m2), dot(n2, m2), dot(n3, m2)
     third = dot(n1, m3), dot(n2, m3), dot(n3, m3)
-    g11, g12, g13 = first
-    g21, g22, g23 = second
-    g31, g32, g33 = third
-    best = min(g11, g12, g13)
-    best = max(best, min(g21, g22, g23), min(g31, g32, g33))
-    best = max(best, min(g11 + g21, g12 + g22, g13 + g23) * 0.5)
-    best = max(best, min(g21 + g31, g22 + g32, g23 + g33) * 0.5)
-    best = max(best, min(g31 + g11, g32 + g12, g33 + g13) * 0.5)
-    best = max(best, min(g11 + g21 + g31, g12 + g22 + g32, g13 + g23 + g33) / 3.0)
-    best = equally_far(best, (g11, g21, g31), (g12, g22, g32), (g13, g23, g33))
+    best = max(min(first[0], first[1], first[2]), min(second[0], second[1], second[2]))
+    best = max(best, min(third[0], third[1], third[2]))
     best = best / least_length(n1, n2, n3) if best < 0.0 else best
     e12, e23, e31 = sub(n1, n2), sub(n2, n3), sub(n3, n1)
     squares = dot(e12, e12), dot(e23, e23), dot(e31, e31)
@@ -121,28 +113,6 @@ def _bound_of_six(first, second, third, squares):
     )
     inner = max(inner, along / length) if min(x1, x2, x3) >= 0.0 and along > inner else inner
     return min(around, inner)
-
-
-@kernel
-def equally_far(best, first, second, third):
-    """Return the better of a bound and that of the weights that make y equally far along all three corners.
-
-    Takes the heights of the points m_j along each corner. The weights are those of Cramer's rule on the differences.
-    """
-    (g11, g21, g31), (g12, g22, g32), (g13, g23, g33) = first, second, third
-    p1, p2, p3 = g11 - g12, g21 - g22, g31 - g32
-    q1, q2, q3 = g11 - g13, g21 - g23, g31 - g33
-    mu1 = p2 * q3 - p3 * q2
-    mu2 = p3 * q1 - p1 * q3
-    mu3 = p1 * q2 - p2 * q1
-    total = mu1 + mu2 + mu3
-    if total != 0.0:
-        mu1, mu2, mu3 = mu1 / total, mu2 / total, mu3 / total
-        if mu1 >= 0.0 and mu2 >= 0.0 and mu3 >= 0.0:
-            along_first = mu1 * g11 + mu2 * g21 + mu3 * g31
-            along_second = mu1 * g12 + mu2 * g22 + mu3 * g32
-            best = max(best, min(along_first, along_second, mu1 * g13 + mu2 * g23 + mu3 * g33))
-    return best
 
 
 @kernel
