@@ -26,12 +26,11 @@ def signs_of(f):
     return np.array([math.copysign(1.0, f.C), math.copysign(1.0, f.S), 1.0 if f.w >= 0.0 else -1.0])
 
 
-def majorants_on(body, f, box):
-    """Return the outline of a surface point, the linear parts of its coordinates, and its majorants on a box."""
+def majorant_on(body, f, box):
+    """Return the outline of a surface point, the linear parts of its coordinates, and its majorant on a box."""
     outline = majorants.outline_of(body, f)
-    shear, over = majorants.shear_at(body, outline), majorants.ranges_over(body, outline, box)
-    found = [each(body, outline, shear, over) for each in (majorants.majorant_of_graph, majorants.majorant_of_norm)]
-    return outline, shear, found
+    shear = majorants.shear_at(body, outline)
+    return outline, shear, majorants.majorant_over(body, outline, shear, box)
 
 
 def value_of(majorant, outline, shear, d):
@@ -51,19 +50,18 @@ def test_majorants_put_no_point_outside_the_body_into_it(draws):
         body = shape._packed_row
         f = support_function.support_candidate(body, tuple(unit(rng)), 1e-13)
         sides = np.array([-1.0, 1.0] * 3) * 10.0 ** rng.uniform(-4.0, 0.0, 6) * min(shape.semi_axes)
-        outline, shear, found = majorants_on(body, f, majorants.Box(*sides))
+        outline, shear, majorant = majorant_on(body, f, majorants.Box(*sides))
         if not outline.is_clear:
             continue
         x, signs = np.array(surface.position(body, f)), signs_of(f)
         gradient = np.array([outline.gx, outline.gy, outline.gz])
         d = rng.uniform(sides[::2], sides[1::2], (400, 3)) * 10.0 ** rng.uniform(-2.0, 0.0, (400, 1))
         dents += body[surface.DENTED] != 0.0
-        for majorant in found:
-            if np.isfinite(majorant).all():
-                # Along the segment to an offset inwards the majorant is negative if it is at the end.
-                chosen = (value_of(majorant, outline, shear, d) < 0.0) & (d @ gradient < 0.0)
-                inside += np.count_nonzero(chosen)
-                assert np.all(shape.implicit(x + signs * d[chosen]) < 1e-9), (shape, f, sides)
+        if np.isfinite(majorant).all():
+            # Along the segment to an offset inwards the majorant is negative if it is at the end.
+            chosen = (value_of(majorant, outline, shear, d) < 0.0) & (d @ gradient < 0.0)
+            inside += np.count_nonzero(chosen)
+            assert np.all(shape.implicit(x + signs * d[chosen]) < 1e-9), (shape, f, sides)
     assert inside > 50 * draws
     assert dents > draws // 20
 

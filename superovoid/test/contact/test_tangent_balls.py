@@ -98,10 +98,9 @@ def widest_ball(shape, up, around):
     [
         # The taper: the width at the far end of the ball, squared, and as a factor of the mixed terms.
         ((1.0, 1.2, 0.1), (1.0, 1.0), (0.5, 0.0), 0.9, 0.02, 0.99),
-        # Flat ends, exponents p = 2, above and below it: the curvature of the norm of (u, v).
+        # Flat ends, p = 2 and above.
         ((0.78, 2.4, 1.22), (1.0, 0.1), (0.0, -0.2), -0.738, 0.2, 0.75),
         ((3.75, 6.17, 1.435), (0.987, 0.095), (-0.42, -0.185), -0.52, 0.046, 0.9),
-        ((2.78, 0.453, 1.83), (1.01, 0.316), (0.145, 0.044), 0.94, 1.56, 0.35),
         # Ends of the box: the least coordinate for p < 2, the largest for p > 2.
         ((0.58, 2.2, 1.23), (1.51, 1.23), (0.42, 0.0), 0.145, 0.77, 0.65),
         ((2.4, 1.4, 0.25), (0.59, 1.71), (-0.47, 0.06), -0.81, 1.12, 0.97),

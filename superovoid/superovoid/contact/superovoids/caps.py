@@ -37,15 +37,13 @@ from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.superovoids.majorants import (
     Box,
-    majorant_of_graph,
-    majorant_of_norm,
+    majorant_over,
     outline_of,
-    ranges_over,
     shear_at,
     signs_of,
 )
 from superovoid.contact.superovoids.newton import observe
-from superovoid.shapes.kernels.surface import A3, DENT_HI, DENT_LO, DENTED, S_, P
+from superovoid.shapes.kernels.surface import A3, DENT_HI, DENT_LO, DENTED
 
 WIDEST, _TO_NEXT, _CAPS = 0.5, 0.3, 8  # angle of the first cap, rad; ratio to the next; number
 _RADII_OF_USE = (8.0, 64.0, 512.0)  # in depths: larger radii of curvature are lowered to about the first that serves
@@ -157,15 +155,8 @@ def _ellipsoid_of(m, shear, frame, steep, bent):
 @kernel
 def _ellipsoid_on(body, o, frame, box, radius):
     """Return the widest ellipsoid that is known to lie in the body on a box, with radii up to about one."""
-    over, shear, bent = ranges_over(body, o, box), shear_at(body, o), o.steep / radius
-    best = _ellipsoid_of(majorant_of_graph(body, o, shear, over), shear, frame, o.steep, bent)
-    if body[S_] > body[P]:
-        other = _ellipsoid_of(majorant_of_norm(body, o, shear, over), shear, frame, o.steep, bent)
-        narrowest, _ = _eigenvalues(best.xx, best.xy, best.yy)
-        other_narrowest, _ = _eigenvalues(other.xx, other.xy, other.yy)
-        if not (narrowest >= other_narrowest):
-            best = other
-    return best
+    shear = shear_at(body, o)
+    return _ellipsoid_of(majorant_over(body, o, shear, box), shear, frame, o.steep, o.steep / radius)
 
 
 @kernel

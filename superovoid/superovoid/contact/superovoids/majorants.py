@@ -11,12 +11,12 @@ then the points of the box where the right side is negative lie in the body: if 
 the body, Phi would be positive just beyond. Convexity is not used, so this holds next to concavities too. On a small
 box exponents and tapers bend Phi less than on the whole body.
 
-Phi is (|u|^p + |v|^p)^(s/p) + |w|^s - 1. It has two kinds of majorants. The first is that of
+With chain = (s/p) r^(s-p) at x and r(w) = (1 - |w|^s)^(1/s), Phi is
 
-    chain (|u|^p + |v|^p - r(w)^p),   r = (1 - |w|^s)^(1/s),   chain = (s/p) r^(s-p) at x,
+    chain (|u|^p + |v|^p - r(w)^p),
 
-which has the same gradient and the same sublevel set. The second is that of Phi, for s <= p with its concave power
-replaced by the tangent.
+which has the sublevel set and, at x, the gradient of (|u|^p + |v|^p)^(s/p) + |w|^s - 1. For s <= p that function, with
+its concave power replaced by the tangent, is a majorant with the same terms of u and v; the better term of w counts.
 
 With u = x / (a1 kx), e = dx / (a1 kx) - u tx dw and k = kx(x) / kx(x + d), which lies between its values at the ends of
 the box, du = k e; and a term of Phi with the slope U' and second derivatives of at most c adds
@@ -106,30 +106,6 @@ def _bend_of_graph(p, s, near, far):
     return bend if abs(bend) < math.inf else math.inf  # NaN if one part is infinite and the other 0
 
 
-@kernel
-def _bends_of_norm(p, s, o, bend_u, bend_v, u_most, v_most):
-    """Bound the bends along u and along v of N(u, v)^s, N the p-norm and s > p, from those of |u|^p and |v|^p.
-
-    For p >= 2 the second derivatives of N^s are s N^(s-2) ((s - p) g g^T + (p - 1) diag(|u/N|^(p-2), |v/N|^(p-2))) with
-    |g| <= 1. For p < 2 with A = |u|^p + |v|^p: (A - A0)^2 <= (L |du| + K |dv|)^2, with L, K the largest slopes of A,
-    times half of the mean second derivative of A^(s/p). That grows with A for s >= 2 p, and falls for s < 2 p.
-    """
-    u_to_p, v_to_p = power(u_most, p), power(v_most, p)
-    most = min(1.0, u_to_p + v_to_p)
-    if p >= 2.0:
-        one, other = s * (s - p) * power(most, (s - 2.0) / p), s * (p - 1.0) * power(most, (s - p) / p)
-        if p == 2.0:
-            return one + other, one + other
-        return one + other * u_to_p / (u_most * u_most), one + other * v_to_p / (v_most * v_most)
-    if s >= 2.0 * p:
-        mean = s / p * (s / p - 1.0) * power(most, s / p - 2.0)
-    else:
-        mean = 2.0 * (s / p - 1.0) / power(o.r, 2.0 * p - s)
-    slope_u, slope_v = p * u_to_p / u_most, p * v_to_p / v_most
-    mean *= slope_u + slope_v
-    return o.chain * bend_u + mean * slope_u, o.chain * bend_v + mean * slope_v
-
-
 class Outline(NamedTuple):
     """A surface point, mirrored so that no coordinate is negative, and the gradient of Phi there."""
 
@@ -140,7 +116,6 @@ class Outline(NamedTuple):
     ky: float
     taper_x: float  # tapers of the mirrored body
     taper_y: float
-    r: float
     u_to_p: float
     v_to_p: float
     w_to_s: float
@@ -229,7 +204,6 @@ def outline_of(body, f):
         ky,
         taper_x,
         taper_y,
-        f.r,
         u_to_p,
         v_to_p,
         w_to_s,
@@ -271,23 +245,10 @@ def _majorant_of(o, shear, bend_u, bend_v, bend_w, taper):
     )
 
 
-class _Ranges(NamedTuple):
-    """Ranges of the coordinates of the body on a box, the bends of the powers there, and the ratios of the widths."""
-
-    u_most: float
-    v_most: float
-    near: float  # of |w|
-    far: float
-    bend_u: float
-    bend_v: float
-    bend_w: float
-    taper: _Taper
-
-
 @kernel
-def ranges_over(body, o, box):
-    """Return the ranges over a box about a surface point, which contains the point."""
-    p, a1, a2, a3 = body[P], body[A1], body[A2], body[A3]
+def majorant_over(body, o, shear, box):
+    """Return the majorant of Phi on a box about a surface point, which contains the point."""
+    p, s, a1, a2, a3 = body[P], body[S_], body[A1], body[A2], body[A3]
     u, v, w = o.u, o.v, o.w
     # The part of the box that can be in the body.
     w_most = min(1.0, w + box.z_most / a3 + _WIDENED)
@@ -303,33 +264,13 @@ def ranges_over(body, o, box):
     u_least = min(u, x_least / (a1 * kx_most) - _WIDENED)
     v_least = min(v, y_least / (a2 * ky_most) - _WIDENED)
     far = max(w, w_most, -w_least)
-    taper = _Taper(o.kx / kx_least, o.kx / kx_most, o.ky / ky_least, o.ky / ky_most)
     bend_u, bend_v = _bend(p, u, o.u_to_p, u_least, u_most), _bend(p, v, o.v_to_p, v_least, v_most)
-    bend_w = _bend(body[S_], w, o.w_to_s, w_least, far)
-    return _Ranges(u_most, v_most, max(0.0, w_least), far, bend_u, bend_v, bend_w, taper)
-
-
-@kernel
-def majorant_of_graph(body, o, shear, over):
-    """Return the majorant of chain (|u|^p + |v|^p - r(w)^p) on a box."""
-    p, s = body[P], body[S_]
+    bend_w = _bend(s, w, o.w_to_s, w_least, far)
     if s <= p:
-        bend_w = min(_bend_of_graph(p, s, over.near, over.far), over.bend_w / o.chain)
+        bend_w = min(_bend_of_graph(p, s, max(0.0, w_least), far), bend_w / o.chain)
     else:
         beta, slope = p / s, o.slope_w / o.chain - p / s * o.slope_w
-        rest = math.inf
-        if 1.0 - o.w > 1e-3:
-            rest = _bend_of_rest(s, beta, o.r_to_p, o.w, o.w_to_s, slope, over.far)
-        bend_w = beta * over.bend_w + rest
-    return _majorant_of(o, shear, o.chain * over.bend_u, o.chain * over.bend_v, o.chain * bend_w, over.taper)
-
-
-@kernel
-def majorant_of_norm(body, o, shear, over):
-    """Return the majorant of N(u, v)^s + |w|^s on a box."""
-    p, s = body[P], body[S_]
-    if s <= p:
-        bend_u, bend_v = o.chain * over.bend_u, o.chain * over.bend_v
-    else:
-        bend_u, bend_v = _bends_of_norm(p, s, o, over.bend_u, over.bend_v, over.u_most, over.v_most)
-    return _majorant_of(o, shear, bend_u, bend_v, over.bend_w, over.taper)
+        rest = _bend_of_rest(s, beta, o.r_to_p, w, o.w_to_s, slope, far) if 1.0 - w > 1e-3 else math.inf
+        bend_w = beta * bend_w + rest
+    taper = _Taper(o.kx / kx_least, o.kx / kx_most, o.ky / ky_least, o.ky / ky_most)
+    return _majorant_of(o, shear, o.chain * bend_u, o.chain * bend_v, o.chain * bend_w, taper)

@@ -96,49 +96,19 @@ def _nearest_in_middle(body, p):
 
 
 @kernel
-def _lesser_overlap(best, n, axis, own, along, other, centre):
-    """Return the lesser overlap of two boxes and its direction: `best` along n, or that along an axis of a box.
-
-    The half extent of the box along its axis is `own`. The other box has the half extents `other`, and the axis in its
-    frame is `along`.
-    """
-    offset = dot(axis, centre)
-    overlap = own + abs(along[0]) * other[0] + abs(along[1]) * other[1] + abs(along[2]) * other[2] - abs(offset)
-    if overlap < best:
-        return overlap, axis if offset > 0.0 else scale(-1.0, axis)
-    return best, n
-
-
-@kernel
-def _axis_of_least_overlap(a, b, rotation, centre):
-    """Return the axis of a body, towards B, along which the boxes of the semi-axes overlap least."""
-    of_a, of_b = (a[A1], a[A2], a[A3]), (b[A1], b[A2], b[A3])
-    x, y, z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-    best, n = _lesser_overlap(math.inf, x, x, a[A1], rotate_back(rotation, x), of_b, centre)
-    best, n = _lesser_overlap(best, n, y, a[A2], rotate_back(rotation, y), of_b, centre)
-    best, n = _lesser_overlap(best, n, z, a[A3], rotate_back(rotation, z), of_b, centre)
-    x, y, z = rotate(rotation, x), rotate(rotation, y), rotate(rotation, z)
-    best, n = _lesser_overlap(best, n, x, b[A1], x, of_a, centre)
-    best, n = _lesser_overlap(best, n, y, b[A2], y, of_a, centre)
-    best, n = _lesser_overlap(best, n, z, b[A3], z, of_a, centre)
-    return n
-
-
-@kernel
 def first_direction(a, b, rotation, centre):
     """Return a unit direction from A to B for Newton's method to start from.
 
     It is nearly that of near points of the middles of the bodies: a segment in a slender body, a plate in a flat one.
-    If the middles have a common point, it is nearly the axis of a body along which boxes of the semi-axes overlap
-    least. A share of the line of centres keeps it off the axis of a flat, on which a surface has no curvature.
+    A share of the line of centres keeps it off the axis of a flat, on which a surface has no curvature. If the middles
+    have a common point, it is the line of centres.
     """
     x = _nearest_in_middle(a, centre)
     y = add(centre, rotate(rotation, _nearest_in_middle(b, rotate_back(rotation, sub(x, centre)))))
     between = sub(y, _nearest_in_middle(a, y))
     if dot(between, between) > 0.0:
         return line_of_centres(combine(1.0, between, _SHARE_OF_CENTRES, centre))
-    size = a[A1] + a[A2] + a[A3] + b[A1] + b[A2] + b[A3]
-    return line_of_centres(combine(size, _axis_of_least_overlap(a, b, rotation, centre), _SHARE_OF_CENTRES, centre))
+    return line_of_centres(centre)
 
 
 @kernel

@@ -19,14 +19,12 @@ from superovoid.compiled.vector import LEAST_DIVISOR, add, combine, dot, norm
 from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, depth_of_ellipsoids
 from superovoid.contact.superovoids.majorants import (
     Box,
-    majorant_of_graph,
-    majorant_of_norm,
+    majorant_over,
     outline_of,
-    ranges_over,
     shear_at,
 )
 from superovoid.shapes.kernels.rounding import WIDENED
-from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
+from superovoid.shapes.kernels.surface import A1, A2, A3, TX, TY
 
 OTHER_NORMAL = 5e-3  # least 1 - cos of the angle between distinct normals
 _BEYOND = 1.01  # times the least radius beyond the depth with which no other normal is as good
@@ -77,12 +75,8 @@ def tangent_ball(body, f, radius):
     reach, from_centre = WIDENED * radius, radius / o.steep
     x, y, z = from_centre * o.gx, from_centre * o.gy, from_centre * o.gz
     box = Box(-reach - x, reach - x, -reach - y, reach - y, -reach - z, reach - z)
-    over = ranges_over(body, o, box)
     shear = shear_at(body, o)
-    largest = _largest_bend(majorant_of_norm(body, o, shear, over), shear)
-    if body[S_] > body[P]:
-        other = _largest_bend(majorant_of_graph(body, o, shear, over), shear)
-        largest = other if other < largest else largest
+    largest = _largest_bend(majorant_over(body, o, shear, box), shear)
     return min(radius, o.steep / (WIDENED * largest)) if o.is_clear and 0.0 < largest < math.inf else 0.0
 
 
