@@ -46,8 +46,7 @@ from superovoid.contact.superovoids.newton import observe
 from superovoid.shapes.kernels.surface import A3, DENT_HI, DENT_LO, DENTED
 
 WIDEST, _TO_NEXT, _CAPS = 0.5, 0.3, 8  # angle of the first cap, rad; ratio to the next; number
-_RADII_OF_USE = (8.0, 64.0, 512.0)  # in depths: larger radii of curvature are lowered to about the first that serves
-_ENOUGH = 1.5  # in depths: a radius of curvature of the difference with which a radius of use serves
+_RADIUS_OF_USE = 64.0  # in depths: larger radii of curvature are lowered to about this one
 _FARTHEST_CENTRE = 8.0  # in largest radii
 _WIDENED, _SLACK = 1.1, 1e-6  # a box, relative to the extents of an ellipsoid that osculates, and to its radius
 _CERTAIN = 1.0 - 1e-6  # of a radius: what rounding leaves
@@ -260,12 +259,9 @@ def largest_cap(pair, fa, fb):
     t1, t2 = scale(-1.0, t1), scale(-1.0, t2)
     frame_b = _frame_of(o_b, fb, rotate_back(pair.rotation, t1), rotate_back(pair.rotation, t2))
     point = Box(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for share in _RADII_OF_USE:
-        use = share * depth
-        at_a, at_b = _ellipsoid_on(a, o_a, frame_a, point, use), _ellipsoid_on(b, o_b, frame_b, point, use)
-        radius = _least_radius(at_a, at_b, 0.0) if at_a.widest > 0.0 and at_b.widest > 0.0 else 0.0
-        if radius > _ENOUGH * depth:
-            break
+    use = _RADIUS_OF_USE * depth
+    at_a, at_b = _ellipsoid_on(a, o_a, frame_a, point, use), _ellipsoid_on(b, o_b, frame_b, point, use)
+    radius = _least_radius(at_a, at_b, 0.0) if at_a.widest > 0.0 and at_b.widest > 0.0 else 0.0
     if not radius > (1.0 + _SURPLUS) * depth:
         return none
     offset = norm(combine(1.0, k.u, depth, k.n))

@@ -59,7 +59,6 @@ class Problem(NamedTuple):
     radius: float  # radius of the balls taken off
     goal: float  # width of the bracket of the depth to reach, m
     tolerance: float  # residual at which Newton has converged
-    polishing: int  # most support points for polishing directions
     inside: bool  # whether M is the difference of the inner bodies
     inner_a: InnerShare
     inner_b: InnerShare

@@ -153,7 +153,7 @@ def inner_depth(pair, fa, fb, n, target):
         return -math.inf
     inner_a, inner_b = InnerShare(lo_a, hi_a, rows_a), InnerShare(lo_b, hi_b, rows_b)
     cap = largest_cap(pair, fa, fb)
-    problem = Problem(pair, ball_radius(pair), 0.0, 0.0, 0, True, inner_a, inner_b, _REFUTED * target, new_workspace())
+    problem = Problem(pair, ball_radius(pair), 0.0, 0.0, True, inner_a, inner_b, _REFUTED * target, new_workspace())
     known = cap if cap.floor >= target else Cap(0.0, 0.0)
     net, lanes = new_net(_INNER_BUDGET + 2 * WIDTH), np.zeros(LENGTH)
     best, proved = cover(problem, Minimum(target, n, fa, fb, False, known), net, lanes)

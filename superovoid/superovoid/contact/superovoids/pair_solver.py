@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.rows import loader, storer
@@ -70,9 +68,7 @@ _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
 _FACING = 0.95  # cosine
 _SHARE_OF_CENTRES = 0.1  # of the line of centres in the first direction
-_SHARP = 0.25  # of the goal: largest gap between a contact and its lower end for a search to begin with it
 _TOUCHING = 0.03  # of the smaller body: bodies that seem to overlap by less at first may be apart
-_FROM_NEAREST = np.int64(10)  # iterations of Newton's method from the best direction of GJK
 _FIRST_LOOK = 64  # share of a search's budget after which its contact and points must prove the answer
 
 load_point, store_point = loader(SurfacePoint, 1), storer(SurfacePoint, 1)  # of a state
@@ -176,10 +172,9 @@ def prove(pair, best, goal, budget):
     known = best.lower > -math.inf
     is_dented = a[DENTED] + b[DENTED] > 0.0
     if known:
-        if is_dented or best.distance - best.lower > _SHARP * goal:
-            best = _proved_at(pair, best, goal)
-            if is_closed(best, goal):
-                return best
+        best = _proved_at(pair, best, goal)
+        if is_closed(best, goal):
+            return best
     value = min(-best.lower, proved_support(pair, best.n)) if known else math.inf
     start = Minimum(value, best.n, best.fa, best.fb, known, UNKNOWN_CAP)
     size = min(a[SIZE], b[SIZE])
@@ -250,7 +245,7 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
         elif start == 2:
             nearest = nearest_by_gjk(pair, n, goal, best.iterations)
-            fa, fb, steps = nearest.fa, nearest.fb, _FROM_NEAREST if nearest.upper < math.inf else steps
+            fa, fb, steps = nearest.fa, nearest.fb, steps
         answer = newton_from(pair, fa, fb, goal, steps, nearest.iterations)
         if is_closed(answer, goal):
             return answer

@@ -70,9 +70,7 @@ from superovoid.shapes.kernels.surface import A1, SIZE, SurfacePoint, position
 
 _DEEP = 1e-2  # of the smaller body; tips that overlap by less need triangles that follow their edges
 _IN_CAP, _NARROWEST = 0.8, 0.05  # share of a cap that the nearest directions of a fan take; rad
-_POLISHING = 4  # share of the budget that polishing may take
 _ATTEMPTS = 3  # to polish a direction
-_POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
 _TRIANGLES = 2  # share of the budget after which bodies of revolution are searched about their axis
 _PROOF_COST, _DESCENT_COST, _CAP_COST = 4, 12, 16  # in support points, at most
 _COS_WIDEST = math.cos(WIDEST)  # a triangle that reaches farther from the best direction needs no cap
@@ -146,8 +144,7 @@ def _descend(problem, n):
 def _better_minimum(problem, best, n, m, fa, fb, counts):
     """Return the better of a minimum and a direction with its support points, polished if Newton makes it no worse.
 
-    The cost is added to `counts`, those of the net (`direction_net`). Once polishing has spent its support points,
-    directions are not polished.
+    The cost is added to `counts`, those of the net (`direction_net`).
     """
     pair = problem.pair
     if dot(n, m) >= best.value - problem.goal:
@@ -158,7 +155,7 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
         return best
     converged = False
     for attempt in range(_ATTEMPTS):
-        if converged or counts[COUNTS.iterations] >= _POLISHING_ITERATIONS or counts[COUNTS.spent] > problem.polishing:
+        if converged:
             break
         # Newton on surface points is quick; if it circles or climbs, Newton on h_M goes down, to where it may converge.
         if attempt % 2 == 0:
@@ -369,7 +366,6 @@ def search(pair, best, goal, tolerance, budget):
         ball_radius(pair),
         goal,
         tolerance,
-        budget // _POLISHING,
         False,
         all_of_it,
         all_of_it,
