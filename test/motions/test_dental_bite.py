@@ -85,13 +85,13 @@ def test_boxes_first_overlap_in_frame_28_as_in_the_paper():
     assert (frames[0], frames[-1], sum(meeting)) == (28, 130, 1958)
 
 
-def test_only_answers_of_bodies_with_a_microscopic_dent_are_unproved(answers):
-    dented = {i for i, body in enumerate(ROBOT.bodies) if not body.shape.convexity().convex}
-    assert [ROBOT.bodies[i].name for i in sorted(dented)] == ["lower_molar/0", "upper_molar/0"]
-    assert max(ROBOT.bodies[i].shape.convexity().dent for i in dented) < 1e-12
+def test_only_answers_of_bodies_with_a_microscopic_concavity_are_unproved(answers):
+    non_convex = {i for i, body in enumerate(ROBOT.bodies) if not body.shape.convexity().convex}
+    assert [ROBOT.bodies[i].name for i in sorted(non_convex)] == ["lower_molar/0", "upper_molar/0"]
+    assert max(ROBOT.bodies[i].shape.convexity().concavity for i in non_convex) < 1e-12
     for result in answers:
         for row in np.flatnonzero(result.status):
-            assert {result.body_a[row], result.body_b[row]} & dented
+            assert {result.body_a[row], result.body_b[row]} & non_convex
         assert np.all(result.upper - result.lower < 1e-8)  # 10 nm; 2e-16 m if proved
 
 

@@ -200,14 +200,14 @@ class Superquadric:
     def ranges(self) -> list[tuple[float, float, bool]]:
         """Return ranges of height from -1 to 1, each with whether phi is proved concave in it for every n."""
         if self._ranges is None:
-            dents = []
+            concavities = []
             for sign in (-1.0, 1.0):
                 left = _unproved_intervals(self, sign, _FINEST_RANGE)
                 if left:
                     ends = sorted((sign * left[0][0], sign * left[-1][1]))
-                    dents.append((ends[0], ends[1]))
+                    concavities.append((ends[0], ends[1]))
             self._ranges, at = [], -1.0
-            for low, high in dents:
+            for low, high in concavities:
                 if at < low:
                     self._ranges.append((at, low, True))
                 self._ranges.append((low, high, False))

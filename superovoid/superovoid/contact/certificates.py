@@ -29,7 +29,7 @@ from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids.nearest_pieces import Cells, NearestPoints, new_cells, refine_ovoids
 from superovoid.contact.superovoids.pair_solver import relative_pose
 from superovoid.shapes.kernels.kinds import is_sphere
-from superovoid.shapes.kernels.surface import A1, DENTED, SurfacePoint
+from superovoid.shapes.kernels.surface import A1, HAS_CONCAVITY, SurfacePoint
 from superovoid.values.records import Record
 
 if TYPE_CHECKING:
@@ -88,16 +88,16 @@ def certificate_of(
     """
     rotation = np.empty((3, 3))
     pair = OvoidPair(a._packed_row, b._packed_row, rotation, relative_pose(pose_a, pose_b, rotation))
-    is_dented = pair.a[DENTED] + pair.b[DENTED] > 0.0
+    has_concavity = pair.a[HAS_CONCAVITY] + pair.b[HAS_CONCAVITY] > 0.0
     x, y = (pose[:3, :3].T @ (p - pose[:3, 3]) for pose, p in ((pose_a, result.point_a), (pose_b, result.point_b)))
-    if result.upper < 0.0 and not is_dented:
+    if result.upper < 0.0 and not has_concavity:
         balls = np.array([is_sphere(row) for row in pair[:2]])
         rho = -result.upper - sum(row[A1] for row, ball in zip(pair[:2], balls, strict=True) if ball)
         if balls.all() or not rho > 0.0:
             return Certificate()
         cones, points = cover_by_cones((a, b), pair, rho, np.where(balls[:, None], 0.0, (x, y)), ~balls)
         return Certificate(cones=cones, points=points)
-    if result.lower > 0.0 and is_dented:
+    if result.lower > 0.0 and has_concavity:
         n, y = pose_a[:3, :3].T @ result.normal, pair.centre + rotation @ y
         surface_points = (SurfacePoint(*state[:8].tolist()), SurfacePoint(*state[8:16].tolist()))
         nearest = NearestPoints(result.distance, tuple(x), tuple(y), *surface_points)

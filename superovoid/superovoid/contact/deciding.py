@@ -57,7 +57,7 @@ from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     A3,
-    DENTED,
+    HAS_CONCAVITY,
     INV_P,
     INV_S,
     RADIUS,
@@ -214,7 +214,7 @@ def fill_inside(row: Floats1, inner: Floats1) -> None:
 
     Its section at each height is no smaller than without the taper (docs/reference/queries.md).
     """
-    if not (row[KIND] == SUPEROVOID and row[DENTED] != 0.0):
+    if not (row[KIND] == SUPEROVOID and row[HAS_CONCAVITY] != 0.0):
         for i in range(ROW_LENGTH):
             inner[i] = row[i]
         return
@@ -232,7 +232,7 @@ def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
     scratch.state[:] = 0.0
     limit, memory = Limit(tolerance, SEARCH_BUDGET, threshold, threshold), (scratch.rotation, scratch.result)
     found = decide_within(first, second, limit, scratch.direction, scratch.state, memory, out)
-    if found == UNDECIDED and (first.row[DENTED] != 0.0 or second.row[DENTED] != 0.0):
+    if found == UNDECIDED and (first.row[HAS_CONCAVITY] != 0.0 or second.row[HAS_CONCAVITY] != 0.0):
         fill_inside(first.row, scratch.inner_a)
         fill_inside(second.row, scratch.inner_b)
         a, b = (

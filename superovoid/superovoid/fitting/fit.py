@@ -253,10 +253,10 @@ class _Model:
     def extras(self, q: np.ndarray, volume: float, volume_weight: float) -> np.ndarray:
         """Return the residuals of volume and, for free tapers, of convexity."""
         size, epsilon, taper, _, _ = self.unpack(q)
-        dent = 0.0
+        concavity = 0.0
         if self.tapers == "free" and self.convex:
-            dent = max(0.0, _WANTED_MARGIN - convexity_margin(epsilon, taper))
-        return np.array([volume_weight * (_volume(size, epsilon, taper) / volume - 1.0), dent])
+            concavity = max(0.0, _WANTED_MARGIN - convexity_margin(epsilon, taper))
+        return np.array([volume_weight * (_volume(size, epsilon, taper) / volume - 1.0), concavity])
 
 
 def _largest_taper(e2: float, convex: bool) -> float:

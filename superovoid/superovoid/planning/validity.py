@@ -167,5 +167,5 @@ def doubtful_pairs(problem: PlanningProblem) -> NDArray[np.bool_]:
     A scene leaves out pairs by their distance. For a non-convex body, the only proved lower bound is that of its convex
     hull, which may be much smaller.
     """
-    dented = np.array([not body.shape.is_convex() for body in problem.bodies])
-    return np.any(dented[problem.pairs], axis=1)
+    non_convex = np.array([not body.shape.is_convex() for body in problem.bodies])
+    return np.any(non_convex[problem.pairs], axis=1)

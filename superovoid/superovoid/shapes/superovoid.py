@@ -40,7 +40,7 @@ class ConvexityReport(NamedTuple):
 
     convex: bool
     """True: proved. False: the body has a concavity, or is so close to having one that rounding decides."""
-    dent: float
+    concavity: float
     """Largest distance of the surface from the boundary of the convex hull, m, as measured on a grid of 49 azimuths and
     2001 heights: an estimate, which overlooks concavities of less than about 1e-7 of the body; 0 for a convex one."""
 
@@ -434,7 +434,7 @@ class Superovoid(Shape):
     # -- convexity ---------------------------------------------------------------------------------------------
 
     @cached_property
-    def _dent(self) -> float:
+    def _concavity(self) -> float:
         """Return the largest gap between the section supports and their concave envelope, across the envelope.
 
         For an azimuth (nx, ny) the body's support is h = max_w a3 nz w + f(w) with f = r(w) g(w): the hull replaces f
@@ -463,11 +463,11 @@ class Superovoid(Shape):
 
     def is_convex(self) -> bool:
         """Return whether the body equals its convex hull."""
-        return bool(self._packed_row[surface.DENTED] == 0.0)
+        return bool(self._packed_row[surface.HAS_CONCAVITY] == 0.0)
 
     def convexity(self) -> ConvexityReport:
         """Return whether the body is convex, and how deep its concavity is (`ConvexityReport`)."""
-        return ConvexityReport(True, 0.0) if self.is_convex() else ConvexityReport(False, self._dent)
+        return ConvexityReport(True, 0.0) if self.is_convex() else ConvexityReport(False, self._concavity)
 
     # -- tessellation --------------------------------------------------------------------------------------------
 

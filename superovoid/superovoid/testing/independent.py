@@ -178,12 +178,12 @@ def support(
     slope = np.clip(slope, -1e120, 1e120)
     tapered = (rows[:, TX] != 0.0) | (rows[:, TY] != 0.0)
     pole = ring <= 1e-15 * rows[:, 2] * np.abs(n[:, 2])
-    dented = np.zeros(len(rows), dtype=bool) if convex is None else ~convex
-    chosen = tapered & ~pole & ~dented
+    non_convex = np.zeros(len(rows), dtype=bool) if convex is None else ~convex
+    chosen = tapered & ~pole & ~non_convex
     if chosen.any():
         reach = _slope_reach(rows[chosen], n[chosen])
         slope[chosen] = _root_slope(rows[chosen], n[chosen], -reach, reach)
-    chosen = dented & ~pole
+    chosen = non_convex & ~pole
     if chosen.any():
         slope[chosen] = _global_slope(rows[chosen], n[chosen], samples)
     r, w = _meridian(slope, rows[:, E2])

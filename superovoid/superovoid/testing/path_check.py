@@ -78,8 +78,8 @@ def check_path(urdf: str, problem: PlanningProblem, states: FloatArray, reach: f
     strange = [body for body in problem.bodies if not isinstance(body.shape, Superovoid)]
     if not strange:
         # One call for all bodies, because each of its thousands of steps costs as much for one body as for all.
-        dents = independent.concavity(_rows([body.shape for body in problem.bodies])) > 0.0
-        strange = [body for body, dent in zip(problem.bodies, dents.tolist(), strict=True) if dent]
+        concavities = independent.concavity(_rows([body.shape for body in problem.bodies])) > 0.0
+        strange = [body for body, concavity in zip(problem.bodies, concavities.tolist(), strict=True) if concavity]
     if strange:
         shape = strange[0].shape
         raise ValueError(f"body {strange[0].name!r}: must be a convex superovoid, found {shape!r}")

@@ -17,8 +17,8 @@ from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Sh
 if TYPE_CHECKING:
     import trimesh
 
-DENTED = "dented superovoid"
-KINDS = ("superovoid", "sphere", "capsule", "box", "cylinder", "cone", "convex mesh", "torus", "mesh", DENTED)
+NON_CONVEX = "dented superovoid"
+KINDS = ("superovoid", "sphere", "capsule", "box", "cylinder", "cone", "convex mesh", "torus", "mesh", NON_CONVEX)
 
 
 @cache
@@ -32,7 +32,7 @@ def random_shape(kind: str, rng: np.random.Generator) -> Shape:
     if kind == "superovoid":
         taper = rng.uniform(-0.25, 0.25)
         return Superovoid.from_goncalves((x, y, z), rng.uniform(0.3, 1.3, 2), (taper, taper))
-    if kind == DENTED:
+    if kind == NON_CONVEX:
         while True:
             body = Superovoid.from_goncalves((x, y, z), rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2))
             if not body.convexity().convex:

@@ -291,7 +291,7 @@ def _draw_off_centre(rng: Rng, count: int) -> Batch:
     return batch
 
 
-def _draw_dented(rng: Rng, count: int) -> Batch:
+def _draw_non_convex(rng: Rng, count: int) -> Batch:
     """Draw unequal tapers over the whole range; most of these bodies are non-convex."""
     rows = _pair_of_bodies(rng, count)
     rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
@@ -321,7 +321,7 @@ def _place_at_concavity(rng: Rng, rows: FloatArray) -> Batch:
     return replace(_place(rows, rotation, x + gap[:, None] * n - y), convex=np.zeros(count, dtype=bool))
 
 
-def _draw_dent_contact(rng: Rng, count: int) -> Batch:
+def _draw_concavity_contact(rng: Rng, count: int) -> Batch:
     """Draw contacts at concavities of any depth, of bodies with equal and unequal tapers."""
     rows = _pair_of_bodies(rng, count)
     rows[0, :, 5:7] = rng.uniform(-0.5, 0.5, (count, 2))
@@ -336,7 +336,7 @@ def _draw_dent_contact(rng: Rng, count: int) -> Batch:
 
 def _draw_border(rng: Rng, count: int) -> Batch:
     """Draw contacts at the most concave point of bodies within 1e-16 to 1e-3 of the limit of convexity."""
-    batch_rows = _draw_dent_contact(rng, count).rows
+    batch_rows = _draw_concavity_contact(rng, count).rows
     rows = batch_rows[0]
     rows[:, E2] = rng.uniform(1.02, 1.98, count)
     share = rng.choice([-1.0, 1.0], count) * log_uniform(rng, 1e-16, 1e-3, count)
@@ -359,7 +359,7 @@ def _draw_border(rng: Rng, count: int) -> Batch:
 
 def _draw_ends(rng: Rng, count: int) -> Batch:
     """Draw exponents within 0.1 to 1e-6 of the ends of their range, any tapers, half of the contacts at concavities."""
-    rows = _draw_dent_contact(rng, count).rows
+    rows = _draw_concavity_contact(rng, count).rows
     near = log_uniform(rng, 1.001e-6, 0.1, (2, count, 2))
     near = np.where(rng.random(near.shape) < 0.5, near, 2.0 - near)
     rows[..., 3:5] = np.where(rng.random(near.shape) < 0.6, near, rows[..., 3:5])
@@ -463,8 +463,8 @@ FAMILIES: dict[str, Callable[[Rng, int], Batch]] = {
     "extremes": _draw_mixed_extremes,
     "tapered": _draw_tapered,
     "off centre": _draw_off_centre,
-    "dented": _draw_dented,
-    "dent contact": _draw_dent_contact,
+    "dented": _draw_non_convex,
+    "dent contact": _draw_concavity_contact,
     "border": _draw_border,
     "ends": _draw_ends,
     "flat": _draw_flat,

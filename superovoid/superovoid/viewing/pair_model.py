@@ -46,7 +46,7 @@ class Side:
     shape: Superovoid
     world_from_body: FloatArray
     """Shape (4, 4), m."""
-    dent: float
+    concavity: float
     """Depth of its deepest concavity below the convex hull, m; 0 if convex."""
 
 
@@ -97,7 +97,7 @@ class PairModel:
         result = distance(a, pose_a, b, pose_b)
         (found,) = meanings([result.lower], [result.upper], 0.0)
         sides = tuple(
-            Side(shape, pose, shape.convexity().dent) for shape, pose in zip(self.shapes, self.poses, strict=True)
+            Side(shape, pose, shape.convexity().concavity) for shape, pose in zip(self.shapes, self.poses, strict=True)
         )
         return PairPicture(sides, result, Meaning(int(found)), tuple(self._rows(result)))
 
@@ -126,7 +126,7 @@ class PairModel:
             rows.append((f"F of {name} at the point on {of}", f"{float(shape.implicit(local)):.6g}"))
         for name, shape in (("A", a), ("B", b)):
             report = shape.convexity()
-            words = "convex" if report.convex else f"not convex; about {1e3 * report.dent:.3g} mm inside its hull"
+            words = "convex" if report.convex else f"not convex; about {1e3 * report.concavity:.3g} mm inside its hull"
             rows.append((name, words))
         return rows
 

@@ -144,7 +144,7 @@ class PairPage:
                 if self._hulls[side] is not None:
                     self._hulls[side].remove()
                     self._hulls[side] = None
-                if one.dent > 0.0:
+                if one.concavity > 0.0:
                     self._hulls[side] = scene.add_mesh_simple(
                         f"/hull_{side}", *hull_of(one.shape), wireframe=True, color=_HULL, opacity=0.25
                     )

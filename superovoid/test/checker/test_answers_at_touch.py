@@ -23,7 +23,7 @@ def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
 
 BOX, BALL = Box((2.0, 2.0, 2.0)), Sphere(1.0)
 EGG = Superovoid((0.5, 0.7, 0.9), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
-DENTED = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
+NON_CONVEX = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
 AWAY = np.cos(np.radians(80.0)), np.sin(np.radians(80.0))
 
 
@@ -87,7 +87,7 @@ def test_the_normal_of_a_half_space_is_judged_apart_and_overlapping(height):
 
 
 def test_points_of_nonconvex_bodies_against_the_normal_are_refuted():
-    pair = DENTED, at(0.0), EGG, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))
+    pair = NON_CONVEX, at(0.0), EGG, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))
     made = record(distance(*pair), *pair)
     assert verify_record(made).verdict == "accepted"
     made["answer"]["normal"] = [-x for x in made["answer"]["normal"]]

@@ -36,7 +36,7 @@ def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
 
 EGG = Superovoid((0.5, 0.7, 0.9), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
 PEAR = Superovoid((0.6, 0.5, 0.8), section_exponent=1.3, profile_exponent=1.1, taper=(-0.2, -0.2))
-DENTED = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
+NON_CONVEX = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
 
 
 # -- formulas ---------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_convex_bodies_are_proved_convex(epsilon, taper, convex):
 
 def test_point_inside_returns_a_nearby_point_of_the_body():
     rng = np.random.default_rng(2)
-    for shape in (EGG, PEAR, DENTED, Box((0.4, 0.8, 0.6)), Capsule(0.2, 0.5), Cylinder(0.3, 0.6), Cone(0.4, 0.7)):
+    for shape in (EGG, PEAR, NON_CONVEX, Box((0.4, 0.8, 0.6)), Capsule(0.2, 0.5), Cylinder(0.3, 0.6), Cone(0.4, 0.7)):
         surface = shape.support(rng.normal(size=(8, 3)))
         with balls.precision():
             body = solid_of(record_of(shape))
@@ -162,7 +162,7 @@ PAIRS = {
     "overlapping": (EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.9, 0.1, 0.2, (1.0, 0.0, 0.4))),
     "deep": (EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.1, 0.1, 0.2, (1.0, 0.0, 0.4))),
     "far from the origin": (EGG, at(1e5, 2e5), PEAR, at(1e5 + 1.9, 2e5, turn=(1.0, 0.0, 0.4))),
-    "dented, apart": (DENTED, at(0.0), EGG, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))),
+    "dented, apart": (NON_CONVEX, at(0.0), EGG, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))),
     "boxes": (Box((0.6, 0.8, 1.0)), at(0.0), Box((0.4, 0.4, 0.4)), at(0.6, 0.3, 0.2, (0.0, 0.1, 0.2))),
     "capsule in cylinder": (Capsule(0.2, 0.5), at(0.0), Cylinder(0.6, 1.5), at(0.1, 0.05, 0.1, (0.2, 0.1, 0.0))),
     "cone, mesh": (
@@ -219,7 +219,7 @@ def test_inconsistent_numbers_are_refuted(kind):
 
 
 def test_the_depth_of_nonconvex_bodies_is_never_accepted():
-    pair = DENTED, at(0.0), EGG, at(0.5, 0.1, 0.3, (0.4, 0.1, 0.2))
+    pair = NON_CONVEX, at(0.0), EGG, at(0.5, 0.1, 0.3, (0.4, 0.1, 0.2))
     result = distance(*pair)
     assert result.upper < 0.0
     found = verify(result, *pair)

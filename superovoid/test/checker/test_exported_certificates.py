@@ -43,7 +43,7 @@ DEEP = EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.1, 0.1, 0.2, (1.0, 0.0, 0.
 WITH_BALL = Sphere(0.3), at(0.0), PEAR, at(0.3, 0.1, 0.2, (1.0, 0.0, 0.4))
 
 
-def in_a_dent():
+def in_a_concavity():
     """Return a pair with closest points in a concavity: no plane separates the hulls by the bodies' distance."""
     return list(random_pairs.draw("dent contact", 7, 24))[12]
 
@@ -60,7 +60,7 @@ def test_cones_prove_an_overlap(pair):
 
 
 def test_pieces_prove_a_distance_in_a_concavity():
-    pair = in_a_dent()
+    pair = in_a_concavity()
     assert verify(distance(*pair), *pair).interval.verdict == "undecided"
     found = verify_record(write_pair(pair))
     assert found.verdict == "accepted", list(found.lines())
@@ -119,7 +119,7 @@ def test_an_altered_certificate_proves_nothing(change, why):
     ],
 )
 def test_altered_pieces_prove_nothing(change):
-    made = write_pair(in_a_dent())
+    made = write_pair(in_a_concavity())
     change(made["certificate"])
     found = verify_record(made)
     assert found.certificate.verdict == "undecided"
@@ -128,7 +128,7 @@ def test_altered_pieces_prove_nothing(change):
 
 def test_no_certificate_proves_a_false_bound():
     """The claimed depth or distance is larger than the true one."""
-    for pair, sign in ((DEEP, -1.0), (in_a_dent(), 1.0)):
+    for pair, sign in ((DEEP, -1.0), (in_a_concavity(), 1.0)):
         made = write_pair(pair)
         for name in ("distance", "lower", "upper"):
             made["answer"][name] += sign * 1e-8

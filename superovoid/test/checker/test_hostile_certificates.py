@@ -70,11 +70,11 @@ def test_a_direction_of_any_length_proves_no_false_distance(length):
 
 EGG = Superovoid((0.5, 0.7, 0.9), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
 PEAR = Superovoid((0.6, 0.5, 0.8), section_exponent=1.3, profile_exponent=1.1, taper=(-0.2, -0.2))
-DENTED = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
+NON_CONVEX = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
 PAIRS = (
     (EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.1, 0.1, 0.2, (1.0, 0.0, 0.4))),
     (EGG, at(0.1, 0.2, 0.3, (0.1, 0.2, 0.3)), PEAR, at(2.0, 0.4, -0.3, (1.0, 0.0, 0.4))),
-    (DENTED, at(0.0), PEAR, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))),
+    (NON_CONVEX, at(0.0), PEAR, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))),
     (Torus(1.0, 0.25), at(0.0), BLUNT_TIP, at(0.0)),
     (BLUNT_TIP, at(0.0), Box((0.4, 0.6, 0.8)), at(1.5, 0.1, 0.05, (0.0, 0.3, 0.1))),
     (Sphere(0.5), at(0.1, 0.2), Sphere(0.2), at(0.1, 0.2)),

@@ -189,13 +189,13 @@ def test_triangles_other_than_those_of_a_convex_hull_are_refused():
     hull = ConvexMesh(np.random.default_rng(11).normal(size=(40, 3)))
     vertices, faces = np.array(hull.vertices), np.array(hull.faces)
     assert convex(vertices, faces)[0] == 0
-    turned, far, dented = faces.copy(), vertices.copy(), vertices.copy()
+    turned, far, non_convex = faces.copy(), vertices.copy(), vertices.copy()
     turned[3] = turned[3, ::-1]
     twice = np.concatenate([faces[:-1], faces[:1]])
     missing, negative = faces.copy(), faces.copy()
     missing[0, 0], negative[0, 0] = len(vertices), -1
     far[0] = 2e30
-    dented[5] *= 0.9
+    non_convex[5] *= 0.9
     for error, given in (
         ("HULL", (vertices, turned)),
         ("HULL", (vertices, faces[:-1])),
@@ -203,7 +203,7 @@ def test_triangles_other_than_those_of_a_convex_hull_are_refused():
         ("HULL", (vertices, twice)),
         ("HULL", (vertices, np.concatenate([faces, faces]))),
         ("HULL", (np.concatenate([vertices, [[9.0, 0.0, 0.0]]]), faces)),
-        ("HULL", (dented, faces)),
+        ("HULL", (non_convex, faces)),
         ("HULL", (vertices * (1.0, 1.0, 0.0), faces)),
         ("FACES", (vertices, faces[:3])),
         ("FACES", (vertices, missing)),

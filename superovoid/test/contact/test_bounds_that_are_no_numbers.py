@@ -13,7 +13,7 @@ from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.inner_bodies import _interval_growth
 from superovoid.contact.superovoids.nearest_pieces import NearestPoints, cores_of, nearest_of_pieces
 from superovoid.shapes.kernels import surface
-from superovoid.shapes.kernels.dents import _curvature_between
+from superovoid.shapes.kernels.concavities import _curvature_between
 from superovoid.shapes.kernels.support_function import EXACT, parabola_bound, slice_at, support_candidate
 
 NAN = math.nan
@@ -42,7 +42,7 @@ def test_curvatures_without_a_bound_bound_no_profile(curvature):
     assert parabola_bound(left, right, curvature) == math.inf
 
 
-def test_a_dent_that_ends_at_a_pole_has_unbounded_curvature():
+def test_a_concavity_that_ends_at_a_pole_has_unbounded_curvature():
     """r / y^2 is infinite at the pole, whatever factor multiplies it."""
     of_body = 1.001, 0.001, 0.36, -0.4, -0.2
     assert 0.0 < _curvature_between(0.8, 0.9, 1.0, 1.0, *of_body) < math.inf

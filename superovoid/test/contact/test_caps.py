@@ -44,7 +44,7 @@ def value_of(majorant, outline, shear, d):
 @few_or_many(200, 20_000)
 def test_majorants_put_no_point_outside_the_body_into_it(draws):
     rng = np.random.default_rng(11)
-    inside = dents = 0
+    inside = concavities = 0
     for _ in range(draws):
         shape = any_superovoid(rng)
         body = shape._packed_row
@@ -56,14 +56,14 @@ def test_majorants_put_no_point_outside_the_body_into_it(draws):
         x, signs = np.array(surface.position(body, f)), signs_of(f)
         gradient = np.array([outline.gx, outline.gy, outline.gz])
         d = rng.uniform(sides[::2], sides[1::2], (400, 3)) * 10.0 ** rng.uniform(-2.0, 0.0, (400, 1))
-        dents += body[surface.DENTED] != 0.0
+        concavities += body[surface.HAS_CONCAVITY] != 0.0
         if np.isfinite(majorant).all():
             # Along the segment to an offset inwards the majorant is negative if it is at the end.
             chosen = (value_of(majorant, outline, shear, d) < 0.0) & (d @ gradient < 0.0)
             inside += np.count_nonzero(chosen)
             assert np.all(shape.implicit(x + signs * d[chosen]) < 1e-9), (shape, f, sides)
     assert inside > 50 * draws
-    assert dents > draws // 20
+    assert concavities > draws // 20
 
 
 def test_the_ellipsoid_on_a_point_has_the_curvatures_of_the_body():

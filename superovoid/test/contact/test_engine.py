@@ -72,7 +72,7 @@ def test_every_convex_pair_is_within_1e_9_of_the_reference(answers_of_batteries,
 
 
 @pytest.mark.parametrize("name", ("paper_separated", "paper_overlapping"))
-def test_every_certified_pair_with_a_dent_agrees_with_the_reference(answers_of_batteries, name):
+def test_every_certified_pair_with_a_concavity_agrees_with_the_reference(answers_of_batteries, name):
     data, result = answers_of_batteries[name]
     certified = data["certified"].astype(bool)
     error = np.abs(result.distance - data["distance"]) / body_size(data)

@@ -75,9 +75,9 @@ def draw_facing_bodies(rng, gap):
             epsilon[1], taper[1] = rng.uniform(1.2, 1.8), taper[0]
         shape = Superovoid.from_goncalves(rng.uniform(0.3, 2.0, 3), epsilon, taper)
         row = shape._packed_row
-        if row[surface.DENTED]:
+        if row[surface.HAS_CONCAVITY]:
             bodies.append(shape)
-            ends = (row[surface.DENT_LO], row[surface.DENT_HI]) if rng.random() < 0.5 else (-0.98, 0.98)
+            ends = (row[surface.CONCAVITY_LO], row[surface.CONCAVITY_HI]) if rng.random() < 0.5 else (-0.98, 0.98)
             w = rng.uniform(*ends)
             places.append(on_surface(shape, w, rng.uniform(-np.pi, np.pi)))
     (x, n), (y, m) = places

@@ -124,7 +124,7 @@ def common_level(pair, move, starts):
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_no_shorter_translation_separates_bodies_that_overlap_over_a_dent(number):
+def test_no_shorter_translation_separates_bodies_that_overlap_over_a_concavity(number):
     pair = pair_of(
         [each for each in PINNED if each["fault"] == "bodies that overlap over a dent were left open"][number]
     )

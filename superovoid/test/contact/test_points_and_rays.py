@@ -35,13 +35,13 @@ TILTED = np.eye(4)
 TILTED[:3, :3] = Rotation.from_rotvec((0.3, -0.5, 0.9)).as_matrix()
 TILTED[:3, 3] = 0.2, -0.1, 0.4
 OVOID = Superovoid((0.3, 0.2, 0.5), section_exponent=0.6, profile_exponent=0.8, taper=(0.2, -0.3))
-DENTED = Superovoid((0.3, 0.2, 0.5), section_exponent=1.7, profile_exponent=1.0, taper=(0.4, -0.4))
+NON_CONVEX = Superovoid((0.3, 0.2, 0.5), section_exponent=1.7, profile_exponent=1.0, taper=(0.4, -0.4))
 RING = Mesh.from_trimesh(trimesh.creation.annulus(0.2, 0.5, 0.3, sections=24))
 TERRAIN = Mesh.from_heights(np.random.default_rng(4).uniform(0.0, 0.5, (4, 5)), (1.0, 1.0), -0.2)
 HULL = ConvexMesh(np.random.default_rng(3).normal(scale=0.3, size=(40, 3)))
 BODIES = [
     OVOID,
-    DENTED,
+    NON_CONVEX,
     Ellipsoid((0.3, 0.2, 0.5)),
     Sphere(0.4),
     Box((0.6, 0.4, 1.0)),
@@ -117,7 +117,7 @@ def level(ovoid, points):
 
 
 @pytest.mark.parametrize("profile", [0.3, 0.8, 1.6])
-def test_no_point_inside_a_dented_superovoid_is_reported_outside(profile):
+def test_no_point_inside_a_non_convex_superovoid_is_reported_outside(profile):
     ovoid = Superovoid((0.3, 0.2, 0.5), section_exponent=1.6, profile_exponent=profile, taper=(0.5, -0.4))
     points = np.random.default_rng(1).uniform(-1.2, 1.2, (4000, 3)) * ovoid.semi_axes
     points = points[np.abs(points[:, 2]) < 0.5]
@@ -150,7 +150,7 @@ def test_points_near_several_bodies_take_the_nearest_of_all():
     np.testing.assert_allclose(found.lower, np.min([one.lower for one in each], axis=0), atol=1e-9)
 
 
-@pytest.mark.parametrize("shape", [OVOID, DENTED, Ellipsoid((0.3, 0.2, 0.5))], ids=repr)
+@pytest.mark.parametrize("shape", [OVOID, NON_CONVEX, Ellipsoid((0.3, 0.2, 0.5))], ids=repr)
 def test_rays_end_where_bisection_finds_the_surface(shape):
     rng = np.random.default_rng(6)
     starts = rng.normal(size=(120, 3))

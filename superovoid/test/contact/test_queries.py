@@ -40,9 +40,9 @@ def at(*translation, rotation=(0.0, 0.0, 0.0)):
     return pose
 
 
-def random_shape(rng, dented=False):
+def random_shape(rng, non_convex=False):
     size = np.exp(rng.uniform(-1.0, 1.0, 3))
-    if dented:
+    if non_convex:
         return Superovoid.from_goncalves(size, rng.uniform(0.3, 1.1, 2), rng.uniform(-0.4, 0.4, 2))
     epsilon = rng.uniform(0.2, 1.8, 2)
     limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
@@ -467,11 +467,11 @@ def test_a_motion_ends_early_at_the_limit_of_solver_calls():
     assert 0.0 < found.time < 0.5 and found.result.lower > 0.0
 
 
-def test_dented_bodies_advance_while_their_hulls_are_free():
+def test_non_convex_bodies_advance_while_their_hulls_are_free():
     rng = np.random.default_rng(12)
     seen = set()
     for _ in range(15):
-        a, b = random_shape(rng, dented=True), random_shape(rng, dented=True)
+        a, b = random_shape(rng, non_convex=True), random_shape(rng, non_convex=True)
         start_a, start_b = random_poses(rng, 2, 3.0)
         motion = Motion(start_a, 1.5 * (start_b[:3, 3] - start_a[:3, 3]), rng.normal(size=3))
         found = time_of_impact(a, motion, b, start_b)

@@ -30,7 +30,7 @@ from superovoid import (
     time_of_impact,
 )
 from superovoid.contact.deciding import fill_inside
-from superovoid.shapes.kernels.surface import A1, A3, DENTED, INV_P, INV_S
+from superovoid.shapes.kernels.surface import A1, A3, HAS_CONCAVITY, INV_P, INV_S
 from superovoid.testing import random_pairs
 
 CORNERS = np.array(np.meshgrid([-0.3, 0.4], [-0.2, 0.3], [-0.25, 0.2])).reshape(3, -1).T
@@ -207,7 +207,7 @@ def test_motions_beyond_double_precision_are_refused_by_name(shape):
     assert (Motion(np.eye(4), (-1e-162, 0.0, 1e-20), (0.0, 0.0, 0.0)).linear == (0.0, 0.0, 1e-20)).all()
 
 
-_DENTED = Superovoid((1.0, 1.0, 1.0), section_exponent=1.6, profile_exponent=0.2, taper=(0.4, -0.4))
+_NON_CONVEX = Superovoid((1.0, 1.0, 1.0), section_exponent=1.6, profile_exponent=0.2, taper=(0.4, -0.4))
 _INSIDE = [
     Box((0.6, 0.6, 0.6)),
     Capsule(0.2, 0.3),
@@ -220,14 +220,17 @@ _INSIDE = [
 
 
 @pytest.mark.parametrize("shape", _INSIDE, ids=[type(shape).__name__ for shape in _INSIDE])
-def test_a_body_deep_in_a_dented_one_overlaps_it(shape):
+def test_a_body_deep_in_a_non_convex_one_overlaps_it(shape):
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
     pose[:3, 3] = 0.1, 0.05, 0.0
-    assert are_intersecting(_DENTED, np.eye(4), shape, pose).closer
-    assert are_intersecting(shape, pose, _DENTED, np.eye(4)).closer
-    assert are_closer([_DENTED, shape], np.eye(4), [shape, shape], pose, [0.0, -100.0]).closer.tolist() == [True, False]
-    found = time_of_impact(_DENTED, np.eye(4), shape, pose)
+    assert are_intersecting(_NON_CONVEX, np.eye(4), shape, pose).closer
+    assert are_intersecting(shape, pose, _NON_CONVEX, np.eye(4)).closer
+    assert are_closer([_NON_CONVEX, shape], np.eye(4), [shape, shape], pose, [0.0, -100.0]).closer.tolist() == [
+        True,
+        False,
+    ]
+    found = time_of_impact(_NON_CONVEX, np.eye(4), shape, pose)
     assert (found.status.name, found.time, found.overlap_time) == ("STARTS_IN_CONTACT", 0.0, 0.0)
 
 
@@ -239,15 +242,15 @@ def test_an_impact_counts_the_solves_of_its_verdict():
 
 
 @pytest.mark.parametrize("shape", [Box((0.2, 0.2, 0.2)), Torus(0.15, 0.05), Sphere(0.1)])
-def test_a_body_next_to_a_dent_does_not_count_as_overlapping(shape):
-    dented = Superovoid((1.0, 1.0, 1.0), section_exponent=1.9, profile_exponent=0.2, taper=(0.5, -0.5))
+def test_a_body_next_to_a_concavity_does_not_count_as_overlapping(shape):
+    non_convex = Superovoid((1.0, 1.0, 1.0), section_exponent=1.9, profile_exponent=0.2, taper=(0.5, -0.5))
     pose = np.eye(4)
     pose[:3, 3] = 0.75, 0.75, 0.0
-    assert not are_intersecting(dented, np.eye(4), shape, pose).closer
-    assert time_of_impact(dented, np.eye(4), shape, pose).overlap_time == math.inf
+    assert not are_intersecting(non_convex, np.eye(4), shape, pose).closer
+    assert time_of_impact(non_convex, np.eye(4), shape, pose).overlap_time == math.inf
 
 
-def test_the_body_inside_a_dented_one_has_no_point_outside_it():
+def test_the_body_inside_a_non_convex_one_has_no_point_outside_it():
     rng = np.random.default_rng(5)
     asked = 0
     for _ in range(300):
@@ -256,7 +259,7 @@ def test_the_body_inside_a_dented_one_has_no_point_outside_it():
         )
         row = np.zeros_like(body._row)
         fill_inside(body._row, row)
-        if body._row[DENTED] == 0.0:
+        if body._row[HAS_CONCAVITY] == 0.0:
             assert (row == body._row).all()
             continue
         asked += 1

@@ -24,9 +24,9 @@ def point_somewhere(rng, shape):
 
 
 @few_or_many(150, 20_000)
-def test_balls_lie_in_bodies_of_all_exponents_with_dents_and_without(draws):
+def test_balls_lie_in_bodies_of_all_exponents_with_concavities_and_without(draws):
     rng = np.random.default_rng(0)
-    wide = dents = 0
+    wide = concavities = 0
     for _ in range(draws):
         shape = any_superovoid(rng)
         f = point_somewhere(rng, shape)
@@ -35,12 +35,12 @@ def test_balls_lie_in_bodies_of_all_exponents_with_dents_and_without(draws):
         n = g / np.linalg.norm(g)
         radius = tangent_ball(shape._packed_row, f, float(min(shape.semi_axes) * 10.0 ** rng.uniform(-2.0, 0.3)))
         wide += radius > 0.01 * min(shape.semi_axes)
-        dents += shape._packed_row[surface.DENTED] != 0.0
+        concavities += shape._packed_row[surface.HAS_CONCAVITY] != 0.0
         near = n + rng.normal(size=(300, 3)) * np.exp(rng.uniform(-12.0, 0.0, (300, 1)))
         d = np.vstack([unit(rng, 300), near / np.linalg.norm(near, axis=1)[:, None]])
         assert shape.implicit(x - radius * n + radius * (1.0 - 1e-9) * d).max() < 1e-9, (shape, f)
     assert wide > 40  # otherwise the balls would be valid and worthless
-    assert dents > 20
+    assert concavities > 20
 
 
 def on_unit_curve(a, b, p):

@@ -282,13 +282,13 @@ def test_gradients_hold_for_obstacles_and_mimicking_joints(around_egg):
         )
 
 
-DENTED = Superovoid((0.03, 0.03, 0.03), section_exponent=1.0, profile_exponent=1.6, taper=(0.5, 0.5))
+NON_CONVEX = Superovoid((0.03, 0.03, 0.03), section_exponent=1.0, profile_exponent=1.6, taper=(0.5, 0.5))
 
 
-@pytest.mark.parametrize("dented", [False, True])
-def test_batched_clearances_equal_single_queries(dented):
+@pytest.mark.parametrize("non_convex", [False, True])
+def test_batched_clearances_equal_single_queries(non_convex):
     # Around the egg, and near a non-convex body, whose pairs are always reported.
-    more = [Body("dented", "dented", DENTED, at(-0.05, 0.1))] if dented else []
+    more = [Body("dented", "dented", NON_CONVEX, at(-0.05, 0.1))] if non_convex else []
     problem = problem_of(EGG, Body("ball", "ball", Sphere(0.01), at(-0.1, 0.0)), *more, wanted=GRASP)
     random = np.random.default_rng(8)
     states = random.uniform(*problem.limits, (150, 4))
@@ -325,11 +325,11 @@ def test_batched_clearances_equal_single_queries(dented):
 
 def test_pairs_of_nonconvex_bodies_are_reported_by_their_bounds():
     # The hull is nearer than the non-convex body, so the pair must not be dropped by the body's distance.
-    assert not DENTED.convexity().convex
-    problem = problem_of(Body("dented", "dented", DENTED, at(0.12, 0.0)))
+    assert not NON_CONVEX.convexity().convex
+    problem = problem_of(Body("dented", "dented", NON_CONVEX, at(0.12, 0.0)))
     found = SceneValidity(problem).clearances(np.zeros((1, 4)), np.array([1e-6]))
-    dents = np.flatnonzero((problem.pairs == len(problem.bodies) - 1).any(axis=1))
-    assert set(dents) <= set(found.pair)
+    concavities = np.flatnonzero((problem.pairs == len(problem.bodies) - 1).any(axis=1))
+    assert set(concavities) <= set(found.pair)
 
 
 class CountingValidity:

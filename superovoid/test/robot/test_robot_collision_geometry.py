@@ -685,7 +685,7 @@ def test_internal_error_is_not_reported_as_a_description_error(package, monkeypa
     assert not isinstance(caught.value, RobotDescriptionError)
 
 
-def test_dent_of_a_single_vertex_is_found():
+def test_concavity_of_a_single_vertex_is_found():
     """Comparing planes with groups of points agrees with comparing all with all."""
     random = np.random.default_rng(5)
     for _ in range(40):

@@ -322,9 +322,9 @@ def test_a_sphere_is_the_limit_of_superovoids(other):
 
 
 def test_convexity_is_that_of_samples_of_the_body():
-    dented = Superovoid((1.0, 1.0, 1.0), section_exponent=0.8, profile_exponent=1.9, taper=(0.5, 0.5))
+    non_convex = Superovoid((1.0, 1.0, 1.0), section_exponent=0.8, profile_exponent=1.9, taper=(0.5, 0.5))
     shapes = [kind(np.random.default_rng(3)) for name, kind in MAKERS.items() if name != "plane"]
-    shapes += [dented, Mesh.from_trimesh(RING), Mesh.from_trimesh(trimesh.creation.box()), Mesh.from_trimesh(NOTCH)]
+    shapes += [non_convex, Mesh.from_trimesh(RING), Mesh.from_trimesh(trimesh.creation.box()), Mesh.from_trimesh(NOTCH)]
     for shape in shapes:
         points = shape.sample_surface(4000, 1)
         middles = 0.5 * (points[:2000] + points[2000:])

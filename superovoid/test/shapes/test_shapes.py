@@ -195,7 +195,7 @@ def test_bounding_spheres_contain_bodies_over_the_whole_range_and_are_tight():
         ),
     ],
 )
-def test_support_of_a_dented_body_finds_the_ridge_at_the_equator(parameters, direction):
+def test_support_of_a_non_convex_body_finds_the_ridge_at_the_equator(parameters, direction):
     check_support_by_sections(Superovoid.from_goncalves(*parameters), np.array(direction))
 
 
@@ -271,7 +271,7 @@ def test_equal_tapers_are_convex_exactly_up_to_the_derived_limit():
                 (1, 1, 1), section_exponent=0.8, profile_exponent=e2, taper=(1.01 * limit,) * 2
             ).convexity()
             assert not report.convex
-            assert report.dent >= 0.0
+            assert report.concavity >= 0.0
     # The paper's range is |T| <= 0.5.
     assert not Superovoid((1, 1, 1), section_exponent=0.8, profile_exponent=1.6, taper=(0.5, 0.5)).convexity().convex
 
@@ -282,7 +282,7 @@ def test_unequal_tapers_with_flat_equators_are_never_convex():
 
 @pytest.mark.ci
 @few_or_many(80, 300)
-def test_dents_agree_with_independent_ones(battery, draws):
+def test_concavities_agree_with_independent_ones(battery, draws):
     # Other grids gave the battery's concavities, to 5 % for concavities large enough to be resolved.
     data = battery("paper_separated")
     compared = 0
@@ -290,7 +290,7 @@ def test_dents_agree_with_independent_ones(battery, draws):
         report = Superovoid.from_goncalves(data["size_a"][i], data["epsilon_a"][i], data["taper_a"][i]).convexity()
         assert report.convex == (not data["nonconvex_a"][i])
         if data["dent_a"][i] > 1e-5:
-            assert report.dent == pytest.approx(data["dent_a"][i], rel=0.05)
+            assert report.concavity == pytest.approx(data["dent_a"][i], rel=0.05)
             compared += 1
     assert compared > 0.1 * draws
 

@@ -16,11 +16,11 @@ ROBOT = """<robot name="arm"><link name="ground"/>
   <joint name="two" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0 0 0.4"/>
     <axis xyz="0.6 0.8 0"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint><link name="lower"/></robot>"""
 OVOID = Superovoid((0.1, 0.08, 0.15), section_exponent=0.6, profile_exponent=0.8, taper=(0.1, 0.1))
-DENTED = Superovoid((0.1, 0.1, 0.1), section_exponent=1.0, profile_exponent=1.6, taper=(0.5, 0.5))
+NON_CONVEX = Superovoid((0.1, 0.1, 0.1), section_exponent=1.0, profile_exponent=1.6, taper=(0.5, 0.5))
 HULL = ConvexMesh(np.random.default_rng(7).normal(size=(30, 3)) * 0.08)
 SHAPES = {
     "superovoids": (OVOID, OVOID, Superovoid((0.3, 0.2, 0.05), section_exponent=0.4, profile_exponent=0.4)),
-    "dented": (OVOID, DENTED, DENTED),
+    "dented": (OVOID, NON_CONVEX, NON_CONVEX),
     "convex": (Box((1.0, 1.0, 0.1)), HULL, Capsule(0.05, 0.2)),
     "all kinds": (HalfSpace(), Torus(0.1, 0.03), HULL),
 }

@@ -45,7 +45,7 @@ def test_touching_spheres_are_neither_apart_nor_overlapping():
 def test_shown_values_equal_the_library_across_the_slider_ranges():
     generator = np.random.default_rng(3)
     low, high = np.array(SPANS).T
-    dents = 0
+    concavities = 0
     for _ in range(60):
         model = PairModel()
         for side in range(2):
@@ -57,10 +57,10 @@ def test_shown_values_equal_the_library_across_the_slider_ranges():
         assert picture.result == expected
         assert (picture.meaning is Meaning.UNKNOWN) == (not (expected.lower > 0.0 or expected.upper < 0.0))
         for side in picture.sides:
-            assert (side.dent > 0.0) <= (not side.shape.convexity().convex)
-            dents += side.dent > 0.0
+            assert (side.concavity > 0.0) <= (not side.shape.convexity().convex)
+            concavities += side.concavity > 0.0
         assert all(name and value and "nan" not in value for name, value in picture.rows), picture.rows
-    assert dents > 10
+    assert concavities > 10
 
 
 def test_slider_ends_are_valid_superovoids():
@@ -74,7 +74,7 @@ def test_slider_ends_are_valid_superovoids():
 
 def test_a_nonconvex_body_lies_in_its_hull():
     shape = shape_of((0.03, 0.03, 0.04, 1.0, 1.9, 0.45, 0.45))
-    assert shape.convexity().dent > 1e-4
+    assert shape.convexity().concavity > 1e-4
     vertices, faces = hull_of(shape)
     a, b, c = np.moveaxis(vertices[faces], 1, 0)
     normals = np.cross(b - a, c - a)
@@ -83,7 +83,7 @@ def test_a_nonconvex_body_lies_in_its_hull():
     heights = outward @ shape.triangles(48)[0].T - np.einsum("ij,ij->i", outward, a[lengths > 1e-12])[:, None]
     assert heights.max() < 1e-9 and len(outward) > 100
     # The corners in the concavity lie below every face, by about the reported depth.
-    assert -heights.max(axis=0).min() == pytest.approx(shape.convexity().dent, rel=0.1)
+    assert -heights.max(axis=0).min() == pytest.approx(shape.convexity().concavity, rel=0.1)
 
 
 def test_invalid_values_are_rejected_and_change_nothing():

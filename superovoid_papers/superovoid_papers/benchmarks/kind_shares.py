@@ -19,7 +19,7 @@ from superovoid.contact import Status
 from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.one_pair import WORK_LENGTH, Question, answer_pair
-from superovoid.testing.random_bodies import DENTED, KINDS, random_pose, random_shape
+from superovoid.testing.random_bodies import KINDS, NON_CONVEX, random_pose, random_shape
 
 
 def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> str:
@@ -58,7 +58,7 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|")
     for number, (kind_a, kind_b) in enumerate(itertools.combinations_with_replacement(KINDS, 2)):
-        if not {kind_a, kind_b} <= {"superovoid", "sphere", DENTED}:
+        if not {kind_a, kind_b} <= {"superovoid", "sphere", NON_CONVEX}:
             print(measure(kind_a, kind_b, pairs, np.random.default_rng([seed, number])), flush=True)
 
 

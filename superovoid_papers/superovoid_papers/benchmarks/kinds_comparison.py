@@ -75,7 +75,7 @@ def _convex_mesh(rng: np.random.Generator) -> ConvexMesh:
     return ConvexMesh(points)
 
 
-def _dented_mesh(rng: np.random.Generator) -> Mesh:
+def _non_convex_mesh(rng: np.random.Generator) -> Mesh:
     """Draw a sphere's triangulation with every vertex moved inwards by a random share."""
     sphere = trimesh.creation.icosphere(subdivisions=1, radius=_radius(rng))
     return Mesh(sphere.vertices * rng.uniform(0.4, 1.0, (len(sphere.vertices), 1)), sphere.faces)
@@ -143,7 +143,7 @@ KINDS = (
         ),
     ),
     Kind("torus", _torus, None, None),
-    Kind("mesh", _dented_mesh, lambda coal, s: coal.surface(s.vertices, s.faces), None),
+    Kind("mesh", _non_convex_mesh, lambda coal, s: coal.surface(s.vertices, s.faces), None),
 )
 
 PAIRS_OF_KINDS = tuple(combinations_with_replacement(KINDS, 2))

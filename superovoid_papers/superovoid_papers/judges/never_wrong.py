@@ -214,7 +214,7 @@ def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[Fa
         report.broken.update(broken)
         if check.verdict == REFUTED or broken:
             bad.append(about | {"check": list(check.lines()), "broken promises": broken})
-        if check.interval.verdict == UNDECIDED and _are_superovoids(drawn) and _has_a_dent(drawn):
+        if check.interval.verdict == UNDECIDED and _are_superovoids(drawn) and _has_a_concavity(drawn):
             undecided.append((number, about))
         if planted and result.certified:
             how = PLANTED[(part.first + number) % len(PLANTED)]
@@ -320,7 +320,7 @@ def _are_superovoids(drawn: Pair) -> bool:
     return isinstance(drawn.a, Superovoid) and isinstance(drawn.b, Superovoid)
 
 
-def _has_a_dent(drawn: Pair) -> bool:
+def _has_a_concavity(drawn: Pair) -> bool:
     return not (drawn.a.is_convex() and drawn.b.is_convex())
 
 

@@ -130,14 +130,14 @@ def pair_apart_by_pieces():
 @pytest.mark.parametrize(
     "family", ["pieces", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dented", "critical"))]
 )
-def test_points_refute_too_high_lower_bounds_next_to_dents(family):
+def test_points_refute_too_high_lower_bounds_next_to_concavities(family):
     """Check separate bodies with a distance proved by pieces only, and overlapping ones."""
     pairs = [pair_apart_by_pieces()] if family == "pieces" else list(draw(family, 5, 60))
     raised, seen = [], 0
     for drawn in pairs:
         result = distance(*drawn)
-        has_a_dent = not (drawn.a.convexity().convex and drawn.b.convexity().convex)
-        if has_a_dent and (result.lower > 0.0 or (result.certified and result.lower < 0.0)):
+        has_a_concavity = not (drawn.a.convexity().convex and drawn.b.convexity().convex)
+        if has_a_concavity and (result.lower > 0.0 or (result.certified and result.lower < 0.0)):
             size = min(max(drawn.a.semi_axes), max(drawn.b.semi_axes))
             seen += 1
             assert not refuted_by_points(np.random.default_rng(0), batch_of(drawn), [result]).any()
@@ -233,7 +233,7 @@ def test_chunks_are_reproducible():
     assert not np.array_equal(one.rows, generate(3, "deep", 5, 50)[1].rows)
 
 
-def test_random_pairs_of_other_kinds_have_every_kind_and_dents():
+def test_random_pairs_of_other_kinds_have_every_kind_and_concavities():
     shapes = [shape for drawn in draw("kinds", 0, 60) for shape in (drawn.a, drawn.b)]
     ovoids = [shape for shape in shapes if isinstance(shape, Superovoid)]
     assert {shape.convexity().convex for shape in ovoids} == {False, True}

@@ -25,7 +25,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, vector_in
-from superovoid.contact.convex import beside_dent
+from superovoid.contact.convex import next_to_concavity
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
 from superovoid.contact.minkowski import revolution
@@ -34,7 +34,7 @@ from superovoid.contact.minkowski.contact_points import (
     HULL_GOAL,
     NEAR,
     AlignedPoints,
-    dent_deficit,
+    concavity_deficit,
     find_facing_points,
     holds_means,
     off_normal,
@@ -153,13 +153,13 @@ def solve_cores(pair, n, goal, beyond, budget, w):
         direction (`with_facing_points`).
     """
     # Without a budget the cores are boxes about parts of a mesh, for which a lower bound is enough.
-    over_dent = beside_dent.is_for(pair) and (
+    over_concavity = next_to_concavity.is_for(pair) and (
         budget > 0 or pair.a.kind == kinds.TRIANGLE or pair.b.kind == kinds.TRIANGLE
     )
-    over_dent = over_dent and pair.a.kind != kinds.TORUS and pair.b.kind != kinds.TORUS
-    answer = _of_hulls(pair, n, goal, beyond, np.int64(0) if over_dent else budget, w)
-    if over_dent and not (answer.upper - answer.lower <= goal or answer.lower > beyond):
-        return _over_dent(pair, answer, goal, beyond, budget, w)
+    over_concavity = over_concavity and pair.a.kind != kinds.TORUS and pair.b.kind != kinds.TORUS
+    answer = _of_hulls(pair, n, goal, beyond, np.int64(0) if over_concavity else budget, w)
+    if over_concavity and not (answer.upper - answer.lower <= goal or answer.lower > beyond):
+        return _over_concavity(pair, answer, goal, beyond, budget, w)
     if budget > 0 and answer.lower <= beyond and 0.0 < answer.distance < math.inf:
         return with_facing_points(pair, answer, goal, error_margin(pair.a.row, pair.b.row, pair.centre), w)
     return answer
@@ -235,14 +235,14 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
 
 
 @kernel
-def _over_dent(pair, answer, goal, beyond, budget, w):
+def _over_concavity(pair, answer, goal, beyond, budget, w):
     """Solve a non-convex superovoid and a convex core from bounds of its pieces, if its hull leaves the answer open.
 
     Reports an overlap only if a common point of the cores is known.
     """
     margin = error_margin(pair.a.row, pair.b.row, pair.centre)
     balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
-    found = beside_dent.nearest_points(pair, answer.n, 0.5 * goal, beyond, margin)
+    found = next_to_concavity.nearest_points(pair, answer.n, 0.5 * goal, beyond, margin)
     x, y, length = found.x, found.y, norm(sub(found.y, found.x))
     iterations = answer.iterations + found.views
     if found.upper > balls:
@@ -261,7 +261,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
         n = scale(1.0 / length, sub(y, x))
         step = balls - length + 0.25 * goal
         if (
-            beside_dent.nearest_points(
+            next_to_concavity.nearest_points(
                 Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(step, n))),
                 n,
                 0.125 * goal,
@@ -342,7 +342,7 @@ def solve_overlap(pair, descent, goal, margin, budget, w):
                 break
     ball_depth = depth
     # For a non-convex body, a search of hulls proves as much as that of a convex body inside it at most.
-    deficit = dent_deficit(a, ka) + dent_deficit(b, kb)
+    deficit = concavity_deficit(a, ka) + concavity_deficit(b, kb)
     width = 0.5 * goal + min(0.1 * deficit, HULL_GOAL * min(a[SIZE], b[SIZE]))
     if not (start.value - depth <= goal) and revolution.is_for(pair):
         start = revolution.search(pair, start, width, budget, w)

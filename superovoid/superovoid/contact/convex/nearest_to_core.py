@@ -49,7 +49,7 @@ from superovoid.contact.superovoids.newton import (
 )
 from superovoid.shapes.kernels.kinds import CYLINDER, SUPEROVOID
 from superovoid.shapes.kernels.retraction import retract
-from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, S_, SIZE, P, gradient, position, shape_operator
+from superovoid.shapes.kernels.surface import A1, A2, A3, HAS_CONCAVITY, S_, SIZE, P, gradient, position, shape_operator
 
 
 class Gap(NamedTuple):
@@ -184,7 +184,7 @@ def certify(row, kind, body, rotation, f, k, margin, iterations):
 @kernel
 def is_for(core_kind, kind, row):
     """Return whether this module handles a core of a kind next to a body of a kind, with its row."""
-    return has_projection(core_kind) and kind == SUPEROVOID and row[DENTED] == 0.0
+    return has_projection(core_kind) and kind == SUPEROVOID and row[HAS_CONCAVITY] == 0.0
 
 
 @kernel(separate=True)

@@ -27,7 +27,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import alternating, beside_dent, cores, nearest_to_core
+from superovoid.contact.convex import alternating, cores, nearest_to_core, next_to_concavity
 from superovoid.contact.minkowski import difference, revolution
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH, touching_flats
@@ -132,10 +132,10 @@ def _bound_circle(other, p, d, centre, radius, er, et, half):
 
 
 @kernel(_nrt=True)
-def _nearest_to_dent(pair, n, goal, enough, budget, w):
+def _nearest_in_concavity(pair, n, goal, enough, budget, w):
     """Do as `nearest_on_circle` for a non-convex superovoid; for a common point with the circle, return its depth."""
     margin = difference.error_margin(pair.a.row, pair.b.row, pair.centre)
-    found = beside_dent.nearest_points(pair, n, 0.5 * goal, enough, margin)
+    found = next_to_concavity.nearest_points(pair, n, 0.5 * goal, enough, margin)
     length = norm(sub(found.y, found.x))
     n = direction_of(found.x, found.y, found.n)
     if found.upper <= 0.0:
@@ -223,7 +223,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     a, ka = pair.a.row, pair.a.kind
     b, rotation, centre = pair.b.row, pair.rotation, pair.centre
     if not holds_means(a, ka):
-        found = _nearest_to_dent(pair, n, goal, enough, budget, w)
+        found = _nearest_in_concavity(pair, n, goal, enough, budget, w)
         if not (0.0 < found.distance and found.lower <= enough):
             return found
         best = _at_root(pair, found, _LEAST_STEP, goal, budget, w)

@@ -41,10 +41,10 @@ from superovoid.contact.lanes.newton_lanes import (
 from superovoid.contact.pair import Limit, Pair
 from superovoid.contact.superovoids import answers, certificate, pair_solver, tangent_balls
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
-from superovoid.contact.superovoids.certificate import clear_of_dent, flatness
+from superovoid.contact.superovoids.certificate import clear_of_concavity, flatness
 from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, FAILED, RUNNING, Task, first_move
 from superovoid.shapes.kernels.kinds import CAPSULE, KIND, SUPEROVOID, is_sphere
-from superovoid.shapes.kernels.surface import A1, DENTED, SIZE, SurfacePoint
+from superovoid.shapes.kernels.surface import A1, HAS_CONCAVITY, SIZE, SurfacePoint
 from superovoid.values import status
 from superovoid.values.status import NON_UNIQUE
 
@@ -108,7 +108,7 @@ def lane_classes(pairs: Pairs, out: Ints1) -> None:
 @kernel
 def hull_excess(body, f, n):
     """Compute `certificate.hull_excess` without a search: infinite if a concavity may matter."""
-    return 0.0 if clear_of_dent(body, f, n) else math.inf
+    return 0.0 if clear_of_concavity(body, f, n) else math.inf
 
 
 @kernel
@@ -258,7 +258,7 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
         is_warm = is_kept & still_face(Pair(a, b, rotation, centre), fa, fb)
         goal = gap_tolerance(a, b, centre, tolerance)
         # The goal is four times the rounding error, and an answer may lie below the distance by once that error.
-        convex = (a[DENTED] == 0.0) & (b[DENTED] == 0.0)
+        convex = (a[HAS_CONCAVITY] == 0.0) & (b[HAS_CONCAVITY] == 0.0)
         cut = block[AT.limit + i] + ball_of(a) + 2.0 * goal if convex else math.inf
         size, residual = min(a[SIZE], b[SIZE]), newton_tolerance(a, b, centre, goal)
         most = float(WARM_ITERATIONS if is_warm else COLD_ITERATIONS)

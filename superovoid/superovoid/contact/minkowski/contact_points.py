@@ -37,7 +37,7 @@ from superovoid.contact.minkowski.difference import (
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels.kinds import CONE, CYLINDER, SUPEROVOID, point_to_core
-from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
+from superovoid.shapes.kernels.surface import CONCAVITY_DEFICIT, HAS_CONCAVITY
 
 NEAR = 0.02  # of the goal: offset from the line
 _STEPS = 64  # of GJK
@@ -61,13 +61,13 @@ class AlignedPoints(NamedTuple):
 @kernel
 def holds_means(row, kind):
     """Return whether means of support points belong to the body, as for every convex body."""
-    return kind != SUPEROVOID or row[DENTED] == 0.0
+    return kind != SUPEROVOID or row[HAS_CONCAVITY] == 0.0
 
 
 @kernel
-def dent_deficit(row, kind):
+def concavity_deficit(row, kind):
     """Return an upper bound of the support of a body's hull less that of a convex body inside the body."""
-    return 0.0 if holds_means(row, kind) else row[DENT_DEFICIT]
+    return 0.0 if holds_means(row, kind) else row[CONCAVITY_DEFICIT]
 
 
 @kernel

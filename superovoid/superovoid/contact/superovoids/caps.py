@@ -43,7 +43,7 @@ from superovoid.contact.superovoids.majorants import (
     signs_of,
 )
 from superovoid.contact.superovoids.newton import observe
-from superovoid.shapes.kernels.surface import A3, DENT_HI, DENT_LO, DENTED
+from superovoid.shapes.kernels.surface import A3, CONCAVITY_HI, CONCAVITY_LO, HAS_CONCAVITY
 
 WIDEST, _TO_NEXT, _CAPS = 0.5, 0.3, 8  # angle of the first cap, rad; ratio to the next; number
 _RADIUS_OF_USE = 64.0  # in depths: larger radii of curvature are lowered to about this one
@@ -232,11 +232,11 @@ def _least_radius(one, other, angle):
 
 
 @kernel
-def _is_beside_dent(body, o, f, box):
+def _is_next_to_concavity(body, o, f, box):
     """Return whether a box lies above or below a concavity."""
     _, _, sign = signs_of(f)
     one, other = f.w + sign * box.z_least / body[A3], f.w + sign * box.z_most / body[A3]
-    return body[DENTED] == 0.0 or min(one, other) >= body[DENT_HI] or max(one, other) <= body[DENT_LO]
+    return body[HAS_CONCAVITY] == 0.0 or min(one, other) >= body[CONCAVITY_HI] or max(one, other) <= body[CONCAVITY_LO]
 
 
 @kernel(separate=True)
@@ -272,8 +272,8 @@ def largest_cap(pair, fa, fb):
         if (
             e_a.widest > 0.0
             and e_b.widest > 0.0
-            and _is_beside_dent(a, o_a, fa, box_a)
-            and _is_beside_dent(b, o_b, fb, box_b)
+            and _is_next_to_concavity(a, o_a, fa, box_a)
+            and _is_next_to_concavity(b, o_b, fb, box_b)
         ):
             angle = min(_angle_in(box_a, e_a, frame_a, wanted), _angle_in(box_b, e_b, frame_b, wanted))
             radius, needed = _least_radius(e_a, e_b, angle), depth / (1.0 - 0.25 * angle * angle)

@@ -27,14 +27,14 @@ from superovoid.shapes.kernels.retraction import height_lost, off_symmetry_plane
 from superovoid.shapes.kernels.support_function import excess_over, slice_support
 from superovoid.shapes.kernels.surface import (
     A3,
-    DENT_CURVATURE,
-    DENT_HI,
-    DENT_LO,
-    DENT_NU_HI,
-    DENT_NU_LO,
-    DENT_R_HI,
-    DENT_R_LO,
-    DENTED,
+    CONCAVITY_CURVATURE,
+    CONCAVITY_HI,
+    CONCAVITY_LO,
+    CONCAVITY_NU_HI,
+    CONCAVITY_NU_LO,
+    CONCAVITY_R_HI,
+    CONCAVITY_R_LO,
+    HAS_CONCAVITY,
     RADIUS,
     SIZE,
     TX,
@@ -44,27 +44,30 @@ from superovoid.shapes.kernels.surface import (
 
 
 @kernel
-def clear_of_dent(body, f, n):
+def clear_of_concavity(body, f, n):
     """Return whether f, with outward normal n, is the support point of the hull because no concavity is near.
 
     The slice profile phi is concave outside the concavity. Where phi already rises steeply enough at the concavity's
     edge towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
     """
-    above, below = f.w > body[DENT_HI], f.w < body[DENT_LO]
-    edge = body[DENT_HI] if above else body[DENT_LO]
-    r = body[DENT_R_HI] if above else body[DENT_R_LO]
-    nu = body[DENT_NU_HI] if above else body[DENT_NU_LO]
-    if body[DENTED] == 0.0:
+    above, below = f.w > body[CONCAVITY_HI], f.w < body[CONCAVITY_LO]
+    edge = body[CONCAVITY_HI] if above else body[CONCAVITY_LO]
+    r = body[CONCAVITY_R_HI] if above else body[CONCAVITY_R_LO]
+    nu = body[CONCAVITY_NU_HI] if above else body[CONCAVITY_NU_LO]
+    if body[HAS_CONCAVITY] == 0.0:
         return True
     g, dg, _, _, _, _ = slice_support(body, n, edge)
-    rise, fall = body[A3] * n[2] + r * dg - nu * g, body[DENT_CURVATURE] * (body[DENT_HI] - body[DENT_LO])
+    rise, fall = (
+        body[A3] * n[2] + r * dg - nu * g,
+        body[CONCAVITY_CURVATURE] * (body[CONCAVITY_HI] - body[CONCAVITY_LO]),
+    )
     return (above and rise >= fall) or (below and -rise >= fall)
 
 
 @kernel
 def hull_excess(body, f, n):
     """Upper bound of h(n) - n . x(f) for a surface point f whose outward normal is n."""
-    return 0.0 if clear_of_dent(body, f, n) else excess_over(body, n, f)
+    return 0.0 if clear_of_concavity(body, f, n) else excess_over(body, n, f)
 
 
 @kernel

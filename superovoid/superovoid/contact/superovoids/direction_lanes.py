@@ -25,7 +25,7 @@ from superovoid.compiled.vector import Vector, add, combine, scale, sub
 from superovoid.contact.superovoids import triangles
 from superovoid.contact.superovoids.triangles import Triangle
 from superovoid.shapes.kernels import support_function, surface
-from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENT_HI, DENT_LO, INV_A3, TX, TY
+from superovoid.shapes.kernels.surface import CONCAVITY_DEFICIT, CONCAVITY_HI, CONCAVITY_LO, INV_A3, TX, TY
 
 WIDTH = 32
 ROW = WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
@@ -83,12 +83,12 @@ NEAREST = math.acos(np.sort(FAN[:, 2])[-2])
 
 
 @kernel
-def cut_in_lanes(lanes, count, radius, dented):
+def cut_in_lanes(lanes, count, radius, non_convex):
     """Choose where to split each triangle: `triangles.split_of`."""
     for i in range(count):
         t = _load_18(lanes, AT.corners + i)
         triangle = Triangle(t[0:3], t[6:9], t[12:15], t[3:6], t[9:12], t[15:18])
-        split = _split_of(triangle, lanes[AT.key + i], radius, dented)
+        split = _split_of(triangle, lanes[AT.key + i], radius, non_convex)
         put_in_lane(lanes, AT.point + i, split.point)
         put_in_lane(lanes, AT.chords + i, split.chords)
         lanes[AT.gap + i] = split.gap
@@ -127,7 +127,7 @@ def _points_of(rows, body, count, steps):
     The rows are those of the body: no constant distances, no vectors.
     """
     shape = _load_shape(body, 0)
-    lo, hi, deficit = body[DENT_LO], body[DENT_HI], body[DENT_DEFICIT]
+    lo, hi, deficit = body[CONCAVITY_LO], body[CONCAVITY_HI], body[CONCAVITY_DEFICIT]
     if shape[TX] == 0.0 and shape[TY] == 0.0:
         steps = 1
     for _ in range(steps):

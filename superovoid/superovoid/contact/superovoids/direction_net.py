@@ -34,7 +34,7 @@ from superovoid.contact.superovoids.direction_lanes import (
 )
 from superovoid.contact.superovoids.inner_bodies import InnerShare, put_inside
 from superovoid.contact.superovoids.triangles import Triangle, triangle_bound, turn
-from superovoid.shapes.kernels.surface import DENTED
+from superovoid.shapes.kernels.surface import HAS_CONCAVITY
 
 _FIRST_GAP = 0.5  # gap of the first directions, in place of the gap of a triangle, relative to h_M
 
@@ -213,7 +213,7 @@ def _choose_in_lanes(problem, net, taken, count, lanes):
         lanes[AT.key + i] = net.key[taken[i]]
         for corner in range(3):
             _load_corner(net, net.cells[taken[i], corner], lanes, AT.corners + corner * CORNER + i)
-    cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
+    cut_in_lanes(lanes, lanes_for(count), radius, pair.a[HAS_CONCAVITY] + pair.b[HAS_CONCAVITY] != 0.0)
     for i in range(count):
         corners = turn(lanes[AT.turns + i], corners_of(net.cells, taken[i]))
         guess = guess_of(net.vertices, corners, in_lane(lanes, AT.chords + i))

@@ -10,7 +10,8 @@ the distance from the contact's height that is
 
     da/dT >= a^2 - 2 a d(log psi)/dT + psi''/psi,
 
-with the symbols of `shapes.kernels.dents`, c the share of the x term, d = 1 away from the equator and -1 towards it:
+with the symbols of `shapes.kernels.concavities`, c the share of the x term, and d = 1 away from the equator, -1 towards
+it:
 
     d(log psi)/dT = d (-v^(s-1) / y + c X/kx + (1-c) Y/ky),      psi''/psi = v^(s-2) / y^2 N(v, c).
 
@@ -30,14 +31,14 @@ from superovoid.compiled.powers import exp, power
 from superovoid.compiled.vector import add, dot, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import LOSS
 from superovoid.contact.superovoids.direction_lanes import OF_BODY, in_lane, put_in_lane
-from superovoid.shapes.kernels.dents import defect_between, largest_bump, slice_defect
+from superovoid.shapes.kernels.concavities import defect_between, largest_bump, slice_defect
 from superovoid.shapes.kernels.rounding import WIDENED
 from superovoid.shapes.kernels.support_function import LOOSE, point_at_height, slice_at, support_candidate
 from superovoid.shapes.kernels.surface import (
     A3,
-    DENT_HI,
-    DENT_LO,
-    DENTED,
+    CONCAVITY_HI,
+    CONCAVITY_LO,
+    HAS_CONCAVITY,
     S_,
     SIZE,
     T_,
@@ -121,8 +122,8 @@ def _fill(b, start, upwards, rows):
     s = b[S_]
     s_1 = s / b[T_]  # s - 1 and q - 1 without cancellation
     unlike = b[Q] / b[P] * (b[TX] - b[TY]) ** 2
-    finest = (b[DENT_HI] - b[DENT_LO]) / _PARTS
-    far = b[DENT_HI] if upwards else b[DENT_LO]
+    finest = (b[CONCAVITY_HI] - b[CONCAVITY_LO]) / _PARTS
+    far = b[CONCAVITY_HI] if upwards else b[CONCAVITY_LO]
     w, spent, a, step = start, 0.0, 0.0, finest
     count = 0
     for _ in range(_MOST_STEPS):
@@ -183,12 +184,12 @@ def fill_shares(b, w, rows):
         Lowest and highest height between which the share is 1, and whether it could be bounded elsewhere. A body
         without a concavity is all of it.
     """
-    if b[DENTED] == 0.0:
+    if b[HAS_CONCAVITY] == 0.0:
         return -1.0, 1.0, True
-    if w >= b[DENT_HI]:
-        return b[DENT_HI], 1.0, _fill(b, b[DENT_HI], False, rows[0])
-    if w <= b[DENT_LO]:
-        return -1.0, b[DENT_LO], _fill(b, b[DENT_LO], True, rows[1])
+    if w >= b[CONCAVITY_HI]:
+        return b[CONCAVITY_HI], 1.0, _fill(b, b[CONCAVITY_HI], False, rows[0])
+    if w <= b[CONCAVITY_LO]:
+        return -1.0, b[CONCAVITY_LO], _fill(b, b[CONCAVITY_LO], True, rows[1])
     return w, w, _fill(b, w, False, rows[0]) and _fill(b, w, True, rows[1])
 
 

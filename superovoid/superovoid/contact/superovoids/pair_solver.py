@@ -11,7 +11,7 @@ r"""Solve one pair of bodies: Newton's method proposes a contact, and the certif
     Newton and ends with a proof. Convex bodies that the first directions show to be apart are proved by their nearest
     points instead.
 4.  Non-convex bodies: the search answers for the hulls, Newton from every contact of the hulls for the bodies, and
-    their own proofs for both sides of the interval (`over_dents`).
+    their own proofs for both sides of the interval (`over_concavities`).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from superovoid.contact.superovoids.answers import (
 from superovoid.contact.superovoids.certificate import gap_tolerance
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.newton import observe, point_with_normal
-from superovoid.contact.superovoids.over_dents import (
-    apart_over_dents,
-    dented_after_search,
+from superovoid.contact.superovoids.over_concavities import (
+    after_search_of_hulls,
+    apart_over_concavities,
     proved_contact,
 )
 from superovoid.contact.superovoids.search import UNKNOWN_CAP, Minimum, search
@@ -52,8 +52,8 @@ from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     A3,
-    DENT_DEFICIT,
-    DENTED,
+    CONCAVITY_DEFICIT,
+    HAS_CONCAVITY,
     SIZE,
     TX,
     TY,
@@ -64,7 +64,7 @@ from superovoid.shapes.kernels.surface import (
 from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE
 
 # Largest cost of a support point in the budget: of a thin body with a taper, and over a concavity.
-_THIN_COST, _DENT_COST = 4, 12
+_THIN_COST, _CONCAVITY_COST = 4, 12
 _THIN = 1e-2
 _FACING = 0.95  # cosine
 _SHARE_OF_CENTRES = 0.1  # of the line of centres in the first direction
@@ -110,8 +110,8 @@ def first_direction(a, b, rotation, centre):
 @kernel
 def _support_cost(b):
     """Return the largest cost of a support point of a body, relative to most bodies."""
-    if b[DENTED] != 0.0:
-        return _DENT_COST
+    if b[HAS_CONCAVITY] != 0.0:
+        return _CONCAVITY_COST
     if b[TX] == 0.0 and b[TY] == 0.0:
         return 1
     return _THIN_COST if min(b[A1], b[A2], b[A3]) < _THIN * b[SIZE] else 1
@@ -123,7 +123,7 @@ def _proved_at(pair, answer, goal):
     a, b = pair.a, pair.b
     k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
     answer = certify(pair, answer.fa, answer.fb, k, goal, answer.iterations)
-    return proved_contact(pair, answer, goal) if a[DENTED] + b[DENTED] > 0.0 else answer
+    return proved_contact(pair, answer, goal) if a[HAS_CONCAVITY] + b[HAS_CONCAVITY] > 0.0 else answer
 
 
 @kernel
@@ -134,8 +134,8 @@ def _after_search(pair, best, value, optimum, deficit, goal):
     margin = rounding_margin(a, b, centre)
     hull_lower = -optimum.value - margin
     hull_upper = -optimum.proved + margin
-    if a[DENTED] + b[DENTED] > 0.0:
-        return dented_after_search(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
+    if a[HAS_CONCAVITY] + b[HAS_CONCAVITY] > 0.0:
+        return after_search_of_hulls(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
     if optimum.converged:
         answer = best
         if optimum.value < value:
@@ -170,7 +170,7 @@ def prove(pair, best, goal, budget):
     """Search the sphere of directions, from the normal of an open answer."""
     a, b, centre = pair.a, pair.b, pair.centre
     known = best.lower > -math.inf
-    is_dented = a[DENTED] + b[DENTED] > 0.0
+    has_concavity = a[HAS_CONCAVITY] + b[HAS_CONCAVITY] > 0.0
     if known:
         best = _proved_at(pair, best, goal)
         if is_closed(best, goal):
@@ -179,7 +179,7 @@ def prove(pair, best, goal, budget):
     start = Minimum(value, best.n, best.fa, best.fb, known, UNKNOWN_CAP)
     size = min(a[SIZE], b[SIZE])
     search_goal = 0.5 * goal
-    deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
+    deficit = a[CONCAVITY_DEFICIT] + b[CONCAVITY_DEFICIT]
     budget = budget // max(_support_cost(a), _support_cost(b))
     if deficit > 0.0:
         # No search of the hulls can close an interval that is open because of a concavity.
@@ -188,7 +188,7 @@ def prove(pair, best, goal, budget):
         else:
             search_goal = max(search_goal, min(0.25 * deficit, HULL_GOAL * size))
     tolerance = newton_tolerance(a, b, centre, goal)
-    if not is_dented and best.distance >= 0.0:
+    if not has_concavity and best.distance >= 0.0:
         # Of separate bodies, points prove the distance, for which triangles of directions would have to be refined to
         # the last digit: the first directions find where.
         first = search(pair, start, search_goal, tolerance, budget // _FIRST_LOOK)
@@ -200,7 +200,7 @@ def prove(pair, best, goal, budget):
             start = Minimum(first.value, first.n, first.fa, first.fb, True, UNKNOWN_CAP)
     optimum = search(pair, start, search_goal, tolerance, budget)
     answer = _after_search(pair, best, value, optimum, deficit, goal)
-    if is_dented:
+    if has_concavity:
         return apart_without_contact(pair, answer, goal)
     return _by_points(pair, answer, optimum, goal)
 
@@ -235,13 +235,13 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
     fa, fb = load_point(state, start_a), load_point(state, start_b)
     first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
     first = 2 if state[0] == NO_CONTACT else first
-    is_dented = a[DENTED] + b[DENTED] > 0.0
+    has_concavity = a[HAS_CONCAVITY] + b[HAS_CONCAVITY] > 0.0
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, 0, 0)
     for start in range(first, 3):
         steps, nearest = WARM_ITERATIONS if start == 0 else COLD_ITERATIONS, best
         if start == 1:
             fa, fb = point_with_normal(a, n), point_with_normal(b, m)
-        elif start == 2 and is_dented:
+        elif start == 2 and has_concavity:
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
         elif start == 2:
             nearest = nearest_by_gjk(pair, n, goal, best.iterations)
@@ -251,8 +251,8 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
             return answer
         if is_closed(nearest, goal):
             return with_iterations(nearest, answer.iterations)
-        if is_dented and answer.lower > -math.inf and answer.distance > goal:
-            apart = apart_over_dents(pair, answer, goal)
+        if has_concavity and answer.lower > -math.inf and answer.distance > goal:
+            apart = apart_over_concavities(pair, answer, goal)
             if is_closed(apart, goal):
                 return apart
         former = nearest if nearest.upper <= 0.0 else best
@@ -374,5 +374,5 @@ def solve_pair(
     y = add(rotate(pose_b, answer.y), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3]))
     interval, widths = (answer.lower, answer.upper), (goal, tolerance * min(a[SIZE], b[SIZE]))
     n, status, iterations = rotate(pose_a, answer.n), answer.status, answer.iterations
-    are_convex = a[DENTED] + b[DENTED] == 0.0
+    are_convex = a[HAS_CONCAVITY] + b[HAS_CONCAVITY] == 0.0
     write_result(swapped, answer.distance, interval, (x, y), n, status, are_convex, widths, iterations, out)

@@ -4,9 +4,9 @@
 r"""Pieces of a body, and their support points.
 
 A piece of a superovoid lies between two heights. Outside the interval of the concavity every slice profile phi(w) is
-concave (`shapes.kernels.dents`): the part above it is a convex body, and so is the part below. Between them a piece is
-a slab, on one side of the equator. Its convex hull has the support h(n) = max phi over its heights, bounded from the
-slices at its two ends.
+concave (`shapes.kernels.concavities`): the part above it is a convex body, and so is the part below. Between them a
+piece is a slab, on one side of the equator. Its convex hull has the support h(n) = max phi over its heights, bounded
+from the slices at its two ends.
 
 A circle is cut into arcs between two angles. Any other core is one convex piece.
 """
@@ -34,12 +34,12 @@ from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     A3,
-    DENT_CURVATURE,
-    DENT_HI,
-    DENT_LO,
-    DENT_NU_HI,
-    DENT_NU_LO,
-    DENTED,
+    CONCAVITY_CURVATURE,
+    CONCAVITY_HI,
+    CONCAVITY_LO,
+    CONCAVITY_NU_HI,
+    CONCAVITY_NU_LO,
+    HAS_CONCAVITY,
     ON_AXIS,
     S_,
     SIZE,
@@ -72,26 +72,26 @@ def piece_end(b, i):
     """Return the lower end of the i-th first piece of a body, which is the upper end of the previous piece."""
     if i == 0:
         return -1.0
-    if b[DENTED] == 0.0:
+    if b[HAS_CONCAVITY] == 0.0:
         return 1.0
     if i == 1:
-        return b[DENT_LO]
-    crosses = b[DENT_LO] < 0.0 < b[DENT_HI]
+        return b[CONCAVITY_LO]
+    crosses = b[CONCAVITY_LO] < 0.0 < b[CONCAVITY_HI]
     if i == 2 and crosses:
         return 0.0
-    return b[DENT_HI] if i == (3 if crosses else 2) else 1.0
+    return b[CONCAVITY_HI] if i == (3 if crosses else 2) else 1.0
 
 
 @kernel
 def is_convex_piece(b, lo, hi):
     """Return whether a piece is convex."""
-    return b[DENTED] == 0.0 or hi <= b[DENT_LO] or lo >= b[DENT_HI]
+    return b[HAS_CONCAVITY] == 0.0 or hi <= b[CONCAVITY_LO] or lo >= b[CONCAVITY_HI]
 
 
 @kernel
 def _support_of_slab(b, n, lo, hi):
     """Compute the support of a slab between two heights of a concavity, both on one side of the equator."""
-    k, rise = b[DENT_CURVATURE], b[A3] * n[2]
+    k, rise = b[CONCAVITY_CURVATURE], b[A3] * n[2]
     left, f_left = slice_of(b, n, ring_at(b, lo))
     right, f_right = slice_of(b, n, ring_at(b, hi))
     if left.slope > 0.0 and right.slope < 0.0:
@@ -121,8 +121,8 @@ def piece_support(b, n, lo, hi):
         return PieceSupport(position(b, f), f, profile_value(b, n, f), abs(w) == 1.0)
     if not is_convex_piece(b, lo, hi):
         return _support_of_slab(b, n, lo, hi)
-    nu_lo = -math.inf if lo == -1.0 else b[DENT_NU_HI]
-    nu_hi = math.inf if hi == 1.0 else b[DENT_NU_LO]
+    nu_lo = -math.inf if lo == -1.0 else b[CONCAVITY_NU_HI]
+    nu_hi = math.inf if hi == 1.0 else b[CONCAVITY_NU_LO]
     f = support_between(b, n, nu_lo, nu_hi, OF_PIECES)
     width = 1e-9 * (hi - lo)
     inside = (lo == -1.0 or f.w > lo + width) and (hi == 1.0 or f.w < hi - width)

@@ -193,7 +193,7 @@ def turn(turns, values):
 
 
 @kernel
-def split_of(triangle, bound, radius, dented):
+def split_of(triangle, bound, radius, non_convex):
     """Choose where to split a triangle with a bound of h_M; `radius` is that of the balls taken off."""
     n1, n2, n3, m1, m2, m3 = triangle
     inside, facet = facet_direction(triangle)
@@ -208,7 +208,7 @@ def split_of(triangle, bound, radius, dented):
     # point that is no farther from a corner than the longest edge, the three parts cover the triangle, be it inside or
     # not.
     aside = max(chord(facet, n1), chord(facet, n2), chord(facet, n3))
-    in_three = inside and not dented and aside <= longest
+    in_three = inside and not non_convex and aside <= longest
     e12 = e12 if l12 > _SHORT * longest else 0.0
     e23 = e23 if l23 > _SHORT * longest else 0.0
     e31 = e31 if l31 > _SHORT * longest else 0.0

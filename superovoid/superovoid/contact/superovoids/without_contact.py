@@ -24,7 +24,7 @@ from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, wi
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.nearest_pieces import cores_of, nearest_of_ovoids
 from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
-from superovoid.shapes.kernels.surface import DENTED, SIZE
+from superovoid.shapes.kernels.surface import HAS_CONCAVITY, SIZE
 from superovoid.values.status import NON_UNIQUE
 
 _GJK_STEPS = 40  # near flats and sharp edges it takes 4 to 34
@@ -72,7 +72,7 @@ def _answer_separated(pair, answer, goal):
     found = contact_points.find_facing_points(cores_of(pair), x, y, n, answer.lower, goal, margin, new_workspace())
     n, lower, status = found.n, found.lower, answer.status if closed else answer.status | NON_UNIQUE
     if not found.is_found:
-        if a[DENTED] + b[DENTED] > 0.0:
+        if a[HAS_CONCAVITY] + b[HAS_CONCAVITY] > 0.0:
             lower, status = answer.lower, answer.status
         elif not closed or off <= contact_points.ALONG * goal or answer.distance > _FAR * min(a[SIZE], b[SIZE]):
             return answer
@@ -141,7 +141,7 @@ def apart_without_contact(pair, answer, goal):
     answer = _answer_separated(
         pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal
     )
-    if answer.lower > 0.0 and pair.a[DENTED] + pair.b[DENTED] == 0.0:
+    if answer.lower > 0.0 and pair.a[HAS_CONCAVITY] + pair.b[HAS_CONCAVITY] == 0.0:
         # The normal of convex bodies must prove the lower end; another direction may have proved a higher one.
         return with_interval(answer, -proved_support(pair, answer.n) - margin, answer.upper, CLOSED)
     return answer

@@ -23,7 +23,7 @@ from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.powers import power
 from superovoid.shapes.kernels import surface
-from superovoid.shapes.kernels.dents import dent_curvature, dent_interval
+from superovoid.shapes.kernels.concavities import concavity_curvature, concavity_interval
 from superovoid.shapes.kernels.kinds import (
     BOX,
     CAPSULE,
@@ -50,26 +50,26 @@ VALID, MISMATCH, LENGTH, EXPONENT, TAPER, TORUS_RADII = 0, 1, 10, 11, 12, 13
 def _pack_concavity(b, lo, hi, curvature, e1):
     """Fill in a concavity: its heights, the meridian at both, and a bound of its depth."""
     a1, a2, tx, ty = b[surface.A1], b[surface.A2], b[surface.TX], b[surface.TY]
-    b[surface.DENTED] = 1.0
-    b[surface.DENT_LO], b[surface.DENT_HI] = lo, hi
-    b[surface.DENT_R_LO] = power(1.0 - power(abs(lo), b[surface.S_]), b[surface.INV_S])
-    b[surface.DENT_R_HI] = power(1.0 - power(abs(hi), b[surface.S_]), b[surface.INV_S])
-    b[surface.DENT_NU_LO] = slope_at(b, lo)
-    b[surface.DENT_NU_HI] = slope_at(b, hi)
-    b[surface.DENT_CURVATURE] = curvature
+    b[surface.HAS_CONCAVITY] = 1.0
+    b[surface.CONCAVITY_LO], b[surface.CONCAVITY_HI] = lo, hi
+    b[surface.CONCAVITY_R_LO] = power(1.0 - power(abs(lo), b[surface.S_]), b[surface.INV_S])
+    b[surface.CONCAVITY_R_HI] = power(1.0 - power(abs(hi), b[surface.S_]), b[surface.INV_S])
+    b[surface.CONCAVITY_NU_LO] = slope_at(b, lo)
+    b[surface.CONCAVITY_NU_HI] = slope_at(b, hi)
+    b[surface.CONCAVITY_CURVATURE] = curvature
     # The slope of a profile grows by at most K (hi - lo) over the concavity, so the bitangent, at most 2 long, lies
     # at most half of that above it; shrinking all sections of the hull by this much in proportion to their
     # least half-width leaves a convex body inside.
-    rise = 0.5 * b[surface.DENT_CURVATURE] * (hi - lo)
+    rise = 0.5 * b[surface.CONCAVITY_CURVATURE] * (hi - lo)
     narrow = min(a1 * min(1.0 + tx * lo, 1.0 + tx * hi), a2 * min(1.0 + ty * lo, 1.0 + ty * hi))
-    thin = narrow * min(b[surface.DENT_R_LO], b[surface.DENT_R_HI]) * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
+    thin = narrow * min(b[surface.CONCAVITY_R_LO], b[surface.CONCAVITY_R_HI]) * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
     x, y = a1 * (1.0 + abs(tx)), a2 * (1.0 + abs(ty))
-    b[surface.DENT_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
+    b[surface.CONCAVITY_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
 
 
 @entry_point
 def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: float, ty: float) -> None:
-    """Fill one packed body, with proved bounds of the place and depth of its concavity (`dents`)."""
+    """Fill one packed body, with proved bounds of the place and depth of its concavity (`concavities`)."""
     b[surface.A1], b[surface.A2], b[surface.A3], b[surface.TX], b[surface.TY] = a1, a2, a3, tx, ty
     b[surface.P], b[surface.S_], b[surface.Q], b[surface.T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
     b[surface.INV_P], b[surface.INV_S], b[surface.INV_Q], b[surface.INV_T] = (
@@ -83,16 +83,21 @@ def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: 
     y = a2 * (1.0 + abs(ty))
     b[surface.RADIUS] = math.sqrt(x * x + y * y + a3 * a3)
     b[surface.SIZE] = max(a1, a2, a3)
-    b[surface.DENTED] = 0.0
-    b[surface.DENT_LO], b[surface.DENT_HI], b[surface.DENT_CURVATURE], b[surface.DENT_DEFICIT] = 1.0, -1.0, 0.0, 0.0
+    b[surface.HAS_CONCAVITY] = 0.0
+    b[surface.CONCAVITY_LO], b[surface.CONCAVITY_HI], b[surface.CONCAVITY_CURVATURE], b[surface.CONCAVITY_DEFICIT] = (
+        1.0,
+        -1.0,
+        0.0,
+        0.0,
+    )
     if tx == ty:
         # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2). On the border it has a concavity.
         limit = (1.0 - 0.5 * e2) * math.pow(2.0, 0.5 * e2)
         if abs(tx) < limit * (1.0 - 8.0 * EPS):
             return
     s_1, unlike = (2.0 - e2) / e2, e1 / (2.0 - e1) * (tx - ty) * (tx - ty)  # s - 1 and q - 1 without cancellation
-    lo, hi = dent_interval(b[surface.S_], s_1, unlike, tx, ty)
-    curvature = dent_curvature(lo, hi, b[surface.S_], s_1, unlike, tx, ty, a1, a2, e1 >= 1.0) if lo <= hi else 0.0
+    lo, hi = concavity_interval(b[surface.S_], s_1, unlike, tx, ty)
+    curvature = concavity_curvature(lo, hi, b[surface.S_], s_1, unlike, tx, ty, a1, a2, e1 >= 1.0) if lo <= hi else 0.0
     if curvature == 0.0:
         return
     _pack_concavity(b, lo, hi, curvature, e1)

@@ -47,7 +47,7 @@ from superovoid.shapes.kernels.surface import (
     A2,
     A3,
     BODY_LENGTH,
-    DENTED,
+    HAS_CONCAVITY,
     RADIUS,
     S_,
     TX,
@@ -123,7 +123,7 @@ def kind_of(row):
 def is_convex(core):
     """Return whether a body is convex."""
     if core.kind == SUPEROVOID:
-        return core.row[DENTED] == 0.0
+        return core.row[HAS_CONCAVITY] == 0.0
     return not (core.kind == TORUS or core.kind == MESH or core.kind == COMPOUND)
 
 

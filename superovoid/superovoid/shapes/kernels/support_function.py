@@ -17,12 +17,12 @@ from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     A3,
-    DENT_DEFICIT,
-    DENT_HI,
-    DENT_LO,
-    DENT_NU_HI,
-    DENT_NU_LO,
-    DENTED,
+    CONCAVITY_DEFICIT,
+    CONCAVITY_HI,
+    CONCAVITY_LO,
+    CONCAVITY_NU_HI,
+    CONCAVITY_NU_LO,
+    HAS_CONCAVITY,
     INV_Q,
     INV_S,
     INV_T,
@@ -40,9 +40,9 @@ from superovoid.shapes.kernels.surface import (
     unit_curve_from_normal,
 )
 
-_DENT_SAMPLES = 9
-_DENT_STACK = 64
-_DENT_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
+_CONCAVITY_SAMPLES = 9
+_CONCAVITY_STACK = 64
+_CONCAVITY_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
 EXACT, LOOSE = 1e-13, 1e-10  # of the slope at a support point
 OF_PIECES = 2e-13  # the same; a last Newton step shorter than this is not taken
 _NEAR_STEPS = 4
@@ -284,7 +284,7 @@ def product_bound(left, right, rise):
 
 
 @kernel(separate=True)
-def support_dented(b, n):
+def support_non_convex(b, n):
     """Return the surface point of a non-convex body with the largest n . x, and a proved upper bound of h(n).
 
     phi is concave outside the interval of the concavity [lo, hi] of w. The maximum of the two outer pieces is exact;
@@ -294,7 +294,9 @@ def support_dented(b, n):
         best = _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
         return best, profile_value(b, n, best)
     best = support_candidate(b, n, EXACT)  # exact for the two outer pieces
-    _, upper, w_best = _dent_summit(b, n, profile_value(b, n, best), 1e-13 * b[SIZE] * norm(n), _DENT_EVALUATIONS)
+    _, upper, w_best = _summit_in_concavity(
+        b, n, profile_value(b, n, best), 1e-13 * b[SIZE] * norm(n), _CONCAVITY_EVALUATIONS
+    )
     if w_best <= 1.0:
         best = point_at_height(b, n, w_best)
     return best, upper
@@ -313,16 +315,16 @@ def _pop(stack, depth, i):
 
 
 @kernel(_nrt=True)
-def _dent_summit(b, n, value, goal, evaluations):
+def _summit_in_concavity(b, n, value, goal, evaluations):
     """Largest phi found over the concavity, if larger than a value, an upper bound of both, and its height (else 2)."""
     rise = b[A3] * n[2]
     upper = value
-    stack = np.empty((_DENT_STACK, 12))
+    stack = np.empty((_CONCAVITY_STACK, 12))
     depth = 0
-    left = slice_at(b, n, b[DENT_LO])
-    for w in (0.0, b[DENT_HI]):
+    left = slice_at(b, n, b[CONCAVITY_LO])
+    for w in (0.0, b[CONCAVITY_HI]):
         # The slope changes fastest at the equator, so that is one of the ends.
-        if not (left.w < w <= b[DENT_HI]):
+        if not (left.w < w <= b[CONCAVITY_HI]):
             continue
         right = slice_at(b, n, w)
         _push(stack, depth, left, right)
@@ -337,7 +339,7 @@ def _dent_summit(b, n, value, goal, evaluations):
             w_best = left.w if left.phi >= right.phi else right.w
         bound = product_bound(left, right, rise)
         w = 0.5 * (left.w + right.w)
-        if bound <= value + goal or depth + 2 > _DENT_STACK or evaluations <= 0 or not (left.w < w < right.w):
+        if bound <= value + goal or depth + 2 > _CONCAVITY_STACK or evaluations <= 0 or not (left.w < w < right.w):
             upper = max(upper, bound)
             continue
         evaluations -= 1
@@ -356,21 +358,21 @@ def excess_over(b, n, f):
         return max(0.0, profile_value(b, n, _point_from_normal_at(b, n, 1.0, 1.0, 0.0)) - own)
     other = other_support(b, n, f)
     value = max(own, profile_value(b, n, other))
-    if b[DENT_LO] < f.w < b[DENT_HI]:
+    if b[CONCAVITY_LO] < f.w < b[CONCAVITY_HI]:
         value = max(value, profile_value(b, n, other_support(b, n, other)))
     goal = max(1e-12 * b[SIZE], 0.05 * (value - own))
-    _, upper, _ = _dent_summit(b, n, value, goal, _EXCESS_EVALUATIONS)
+    _, upper, _ = _summit_in_concavity(b, n, value, goal, _EXCESS_EVALUATIONS)
     return upper - own
 
 
 @kernel
 def other_support(b, n, f):
     """Return the best surface point along n on the other side of the concavity from f; f itself if there is none."""
-    if b[DENTED] == 0.0 or is_polar(b, n):
+    if b[HAS_CONCAVITY] == 0.0 or is_polar(b, n):
         return f
-    if f.w > 0.5 * (b[DENT_LO] + b[DENT_HI]):
-        return support_between(b, n, -math.inf, b[DENT_NU_LO], EXACT)
-    return support_between(b, n, b[DENT_NU_HI], math.inf, EXACT)
+    if f.w > 0.5 * (b[CONCAVITY_LO] + b[CONCAVITY_HI]):
+        return support_between(b, n, -math.inf, b[CONCAVITY_NU_LO], EXACT)
+    return support_between(b, n, b[CONCAVITY_NU_HI], math.inf, EXACT)
 
 
 @kernel
@@ -384,32 +386,32 @@ def point_at_height(b, n, w):
 @kernel(separate=True)
 def support_candidate(b, n, tolerance):
     """Return a surface point with a large n . x, the largest of a few samples of the concavity; not a proof."""
-    if b[DENTED] == 0.0:
+    if b[HAS_CONCAVITY] == 0.0:
         return support_convex(b, n, tolerance)
     if is_polar(b, n):
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
     # phi is concave on either side of the concavity: a side has a maximum of its own where phi rises into it.
-    slope_lo, slope_hi = slice_at(b, n, b[DENT_LO]).slope, slice_at(b, n, b[DENT_HI]).slope
+    slope_lo, slope_hi = slice_at(b, n, b[CONCAVITY_LO]).slope, slice_at(b, n, b[CONCAVITY_HI]).slope
     if slope_hi > 0.0:
-        above = support_between(b, n, b[DENT_NU_HI], math.inf, tolerance)
+        above = support_between(b, n, b[CONCAVITY_NU_HI], math.inf, tolerance)
         if slope_lo >= 0.0:
             return above
-        below = support_between(b, n, -math.inf, b[DENT_NU_LO], tolerance)
+        below = support_between(b, n, -math.inf, b[CONCAVITY_NU_LO], tolerance)
         return above if profile_value(b, n, above) > profile_value(b, n, below) else below
     if slope_lo < 0.0:
-        return support_between(b, n, -math.inf, b[DENT_NU_LO], tolerance)
+        return support_between(b, n, -math.inf, b[CONCAVITY_NU_LO], tolerance)
     # Inside the concavity: phi is concave about its highest sample or bent so little that the summit found is as good.
-    width = (b[DENT_HI] - b[DENT_LO]) / _DENT_SAMPLES
-    top = b[DENT_LO]
+    width = (b[CONCAVITY_HI] - b[CONCAVITY_LO]) / _CONCAVITY_SAMPLES
+    top = b[CONCAVITY_LO]
     value = slice_at(b, n, top).phi
-    for i in range(1, _DENT_SAMPLES + 1):
-        w = b[DENT_LO] + i * width
+    for i in range(1, _CONCAVITY_SAMPLES + 1):
+        w = b[CONCAVITY_LO] + i * width
         phi = slice_at(b, n, w).phi
         if phi > value:
             value = phi
             top = w
-    lo = slope_at(b, max(top - width, b[DENT_LO]))
-    hi = slope_at(b, min(top + width, b[DENT_HI]))
+    lo = slope_at(b, max(top - width, b[CONCAVITY_LO]))
+    hi = slope_at(b, min(top + width, b[CONCAVITY_HI]))
     best = support_between(b, n, lo, hi, tolerance)
     return best if profile_value(b, n, best) >= value else point_at_height(b, n, top)
 
@@ -436,8 +438,8 @@ def support_near(b, n, w, r, loss):
     """
     if b[TX] == 0.0 and b[TY] == 0.0:
         return _point_from_normal_at(b, n, 1.0, 1.0, 1.0)
-    on_dent = b[DENT_DEFICIT] > loss and b[DENT_LO] <= w <= b[DENT_HI]
-    if on_dent or is_polar(b, n):
+    on_concavity = b[CONCAVITY_DEFICIT] > loss and b[CONCAVITY_LO] <= w <= b[CONCAVITY_HI]
+    if on_concavity or is_polar(b, n):
         return support_candidate(b, n, LOOSE)
     for _ in range(_NEAR_STEPS):
         f, lack = near_step(b, n, w, r)
@@ -450,7 +452,7 @@ def support_near(b, n, w, r, loss):
 @kernel
 def support(b, n):
     """Surface point with the largest n . x (n of any length but zero) and a proved upper bound of h(n)."""
-    if b[DENTED] == 0.0:
+    if b[HAS_CONCAVITY] == 0.0:
         f = support_convex(b, n, EXACT)
         return f, profile_value(b, n, f)
-    return support_dented(b, n)
+    return support_non_convex(b, n)

@@ -35,11 +35,16 @@ INV_P, INV_S, INV_Q, INV_T = 9, 10, 11, 12
 INV_A1, INV_A2, INV_A3 = 13, 14, 15
 RADIUS = 16  # upper bound of |x| over the body, about the origin of its frame
 SIZE = 17  # largest semi-axis: the unit in which tolerances are stated
-DENTED = 18  # 0: convex; 1: not convex
-DENT_LO, DENT_HI = 19, 20  # w interval outside which every slice profile is concave
-DENT_CURVATURE = 21  # bound of the positive second derivative of the slice profile inside it, per |n|
-DENT_R_LO, DENT_NU_LO, DENT_R_HI, DENT_NU_HI = 22, 23, 24, 25  # meridian radius and slope at its two ends
-DENT_DEFICIT = 26  # bound of h(n) / |n| of the convex hull less that of a convex body inside the body
+HAS_CONCAVITY = 18  # 0: convex; 1: not convex
+CONCAVITY_LO, CONCAVITY_HI = 19, 20  # w interval outside which every slice profile is concave
+CONCAVITY_CURVATURE = 21  # bound of the positive second derivative of the slice profile inside it, per |n|
+CONCAVITY_R_LO, CONCAVITY_NU_LO, CONCAVITY_R_HI, CONCAVITY_NU_HI = (
+    22,
+    23,
+    24,
+    25,
+)  # meridian radius and slope at its two ends
+CONCAVITY_DEFICIT = 26  # bound of h(n) / |n| of the convex hull less that of a convex body inside the body
 BODY_LENGTH = 27
 
 ON_AXIS = 1e-100  # magnitude below which a point of a plane, or a dual, is at zero

@@ -29,7 +29,7 @@ from superovoid.contact.superovoids.answers import (
     with_interval,
 )
 from superovoid.contact.superovoids.caps import Cap, largest_cap
-from superovoid.contact.superovoids.certificate import clear_of_dent
+from superovoid.contact.superovoids.certificate import clear_of_concavity
 from superovoid.contact.superovoids.direction_lanes import LENGTH, WIDTH
 from superovoid.contact.superovoids.direction_net import Problem, new_net
 from superovoid.contact.superovoids.directions import proved_support
@@ -46,7 +46,7 @@ _REFUTED = 1.0 - 1e-4  # depth of inner bodies along a direction, relative to th
 
 
 @kernel(separate=True)
-def apart_over_dents(pair, answer, goal):
+def apart_over_concavities(pair, answer, goal):
     """Prove the answer of a contact of non-convex bodies that are apart, piece by piece.
 
     Returns a closed answer, or the answer unchanged if the bodies overlap elsewhere or are within the goal.
@@ -63,7 +63,7 @@ def apart_over_dents(pair, answer, goal):
 
 
 @kernel
-def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
+def after_search_of_hulls(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
     """Answer for a pair with a non-convex body, from the contact of the hulls.
 
     The closest points of the hulls may lie on a bitangent plane over a concavity; then each of the two contacts of that
@@ -74,8 +74,8 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
     m = rotate_back(rotation, scale(-1.0, n))
     fa = optimum.fa
     is_new = False  # no proof improves the answer passed in
-    sides_a = 1 if clear_of_dent(a, fa, n) else 2
-    sides_b = 1 if clear_of_dent(b, optimum.fb, m) else 2
+    sides_a = 1 if clear_of_concavity(a, fa, n) else 2
+    sides_b = 1 if clear_of_concavity(b, optimum.fb, m) else 2
     for i in range(sides_a):
         if i == 1:
             fa = other_support(a, n, optimum.fa)

@@ -126,7 +126,7 @@ def _proved_to(v, outwards, s, s_1, unlike, x, y):
 
 
 @kernel
-def _dent_of_side(s, s_1, unlike, x, y):
+def _concavity_of_side(s, s_1, unlike, x, y):
     """Heights on one side of the equator between which N < 0 is not proved; 0 and 0 if it is on all of that side."""
     outer = _proved_to(1.0, False, s, s_1, unlike, x, y)
     if outer > 0.0 and _equator_defect(_NEAREST, s, s_1, unlike, x, y) < 0.0:
@@ -135,10 +135,10 @@ def _dent_of_side(s, s_1, unlike, x, y):
 
 
 @kernel
-def dent_interval(s, s_1, unlike, tx, ty):
+def concavity_interval(s, s_1, unlike, tx, ty):
     """Interval of w outside which every slice profile is concave; empty, (1, -1), for a body proved convex."""
-    inner_above, above = _dent_of_side(s, s_1, unlike, tx, ty)
-    inner_below, below = _dent_of_side(s, s_1, unlike, -tx, -ty)
+    inner_above, above = _concavity_of_side(s, s_1, unlike, tx, ty)
+    inner_below, below = _concavity_of_side(s, s_1, unlike, -tx, -ty)
     if above == 0.0 and below == 0.0:
         return 1.0, -1.0
     return (-below if below > 0.0 else inner_above), (above if above > 0.0 else -inner_below)
@@ -190,7 +190,7 @@ def _side_curvature(lo, hi, s, s_1, unlike, x, y, a1, a2, wide):
 
 
 @kernel
-def dent_curvature(lo, hi, s, s_1, unlike, tx, ty, a1, a2, wide):
+def concavity_curvature(lo, hi, s, s_1, unlike, tx, ty, a1, a2, wide):
     """Return a bound of phi'' / |n| over the heights [lo, hi], for all directions; `wide` if q >= 2."""
     worst = 0.0
     if hi > 0.0:

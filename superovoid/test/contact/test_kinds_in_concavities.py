@@ -22,7 +22,7 @@ from superovoid import (
 )
 
 SADDLE = Superovoid((1.0, 1.0, 1.0), section_exponent=1.9, profile_exponent=0.1, taper=(0.5, -0.5))
-IN_DENT = np.array([-0.72, 0.72, 0.0])  # the hull reaches 0.29 m beyond the body at this point
+IN_CONCAVITY = np.array([-0.72, 0.72, 0.0])  # the hull reaches 0.29 m beyond the body at this point
 CLEAR = 0.28
 
 _RING = trimesh.creation.torus(0.15, 0.05, major_sections=12, minor_sections=6)
@@ -93,11 +93,11 @@ def _heights(kind, points):
 
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_body_in_a_dent_is_proved_to_be_separate(kind, seed):
+def test_a_body_in_a_concavity_is_proved_to_be_separate(kind, seed):
     rng = np.random.default_rng(seed)
     frame = _pose(rng.normal(size=3), rng.normal(size=3))
     probe = PROBES[kind]
-    pose = _pose(rng.normal(size=3), IN_DENT + rng.uniform(-0.03, 0.03, 3))
+    pose = _pose(rng.normal(size=3), IN_CONCAVITY + rng.uniform(-0.03, 0.03, 3))
     assert probe.bounding_sphere().radius < CLEAR
     found = distance(SADDLE, frame, probe, frame @ pose)
     assert found.certified, found
@@ -117,7 +117,7 @@ def test_a_body_in_a_dent_is_proved_to_be_separate(kind, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_overlap_has_a_bound_on_either_side(kind):
     """Bodies still overlap after a translation shorter than the proved depth; one by `lower` separates them."""
-    pose = _pose((0.3, 0.2, -0.4), 0.45 * IN_DENT)
+    pose = _pose((0.3, 0.2, -0.4), 0.45 * IN_CONCAVITY)
     found = distance(SADDLE, np.eye(4), PROBES[kind], pose)
     assert found.distance < 0.0
     assert found.lower <= found.distance <= found.upper
@@ -133,9 +133,9 @@ def test_an_overlap_has_a_bound_on_either_side(kind):
 
 
 @pytest.mark.parametrize("fat", [Capsule(0.4, 0.1), Torus(0.2, 0.19)], ids=["capsule", "torus"])
-def test_the_core_of_a_ball_in_a_dent_proves_no_separation(fat):
+def test_the_core_of_a_ball_in_a_concavity_proves_no_separation(fat):
     """The core of a fat body is separate; a translation along its normal may lead into the other wall."""
-    pose = _pose((0.2, 0.1, 0.7), IN_DENT)
+    pose = _pose((0.2, 0.1, 0.7), IN_CONCAVITY)
     found = distance(SADDLE, np.eye(4), fat, pose)
     assert found.upper < 0.0
     away = pose.copy()

@@ -22,7 +22,7 @@ from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.support_function import point_at_height
 
 
-def dented_shapes(rng, count):
+def non_convex_shapes(rng, count):
     """Yield non-convex bodies: shallow and deep ones, with equal and unequal tapers, any exponents."""
     while count:
         kind = rng.integers(0, 3)
@@ -32,14 +32,14 @@ def dented_shapes(rng, count):
         elif kind == 1:
             taper *= 10.0 ** rng.uniform(-3.0, 0.0)
         shape = Superovoid.from_goncalves(np.exp(rng.uniform(-1.0, 1.0, 3)), epsilon, taper)
-        if shape._packed_row[surface.DENTED] != 0.0:
+        if shape._packed_row[surface.HAS_CONCAVITY] != 0.0:
             count -= 1
             yield shape
 
 
-def dented_rows(rng, count):
+def non_convex_rows(rng, count):
     """Yield packed non-convex bodies."""
-    return (shape._packed_row for shape in dented_shapes(rng, count))
+    return (shape._packed_row for shape in non_convex_shapes(rng, count))
 
 
 HEIGHTS = np.sin(0.5 * np.pi * np.linspace(-1.0, 1.0, 801))[1:-1]
@@ -63,8 +63,8 @@ def below_chords(row, share):
 def test_inner_bodies_are_convex_and_share_the_contact_section():
     rng = np.random.default_rng(8)
     known = seen = 0
-    for row in dented_rows(rng, 120):
-        lo, hi = row[surface.DENT_LO], row[surface.DENT_HI]
+    for row in non_convex_rows(rng, 120):
+        lo, hi = row[surface.CONCAVITY_LO], row[surface.CONCAVITY_HI]
         at = rng.choice([rng.uniform(lo, hi), rng.uniform(-1.0, 1.0), lo, hi, 0.0])
         rows = np.empty((2, NODES, COLUMNS))
         first, last, is_known = fill_shares(row, at, rows)
@@ -85,8 +85,8 @@ def test_inner_bodies_are_convex_and_share_the_contact_section():
 def test_points_of_inner_bodies_are_the_farthest():
     rng = np.random.default_rng(9)
     seen = 0
-    for row in dented_rows(rng, 60):
-        at = rng.choice([rng.uniform(row[surface.DENT_LO], row[surface.DENT_HI]), rng.uniform(-1.0, 1.0)])
+    for row in non_convex_rows(rng, 60):
+        at = rng.choice([rng.uniform(row[surface.CONCAVITY_LO], row[surface.CONCAVITY_HI]), rng.uniform(-1.0, 1.0)])
         rows = np.empty((2, NODES, COLUMNS))
         first, last, is_known = fill_shares(row, at, rows)
         if not is_known:

@@ -82,21 +82,21 @@ def steepest_azimuth(shape, w):
     return n / np.linalg.norm(n)
 
 
-def dent_of(shape):
+def concavity_of(shape):
     body = shape._packed_row
     return SimpleNamespace(
-        exists=body[surface.DENTED] != 0.0,
-        low=body[surface.DENT_LO],
-        high=body[surface.DENT_HI],
-        curvature=body[surface.DENT_CURVATURE],
+        exists=body[surface.HAS_CONCAVITY] != 0.0,
+        low=body[surface.CONCAVITY_LO],
+        high=body[surface.CONCAVITY_HI],
+        curvature=body[surface.CONCAVITY_CURVATURE],
     )
 
 
-def highest_sample(profile, dent, rng):
+def highest_sample(profile, concavity, rng):
     """Return the largest of many values of a profile over the concavity, and of some others."""
     heights = np.linspace(-1.0, 1.0, 61)
-    if dent.exists:
-        heights = np.concatenate([heights, rng.uniform(dent.low, dent.high, 20)])
+    if concavity.exists:
+        heights = np.concatenate([heights, rng.uniform(concavity.low, concavity.high, 20)])
     return max(profile(MP.mpf(float(w))) for w in heights)
 
 
@@ -113,7 +113,7 @@ def random_body(rng, kind):
         lo, hi = 0.0, 1.0
         for _ in range(55):
             share = 0.5 * (lo + hi)
-            if dent_of(Superovoid.from_goncalves(size, epsilon, share * taper)).exists:
+            if concavity_of(Superovoid.from_goncalves(size, epsilon, share * taper)).exists:
                 hi = share
             else:
                 lo = share
@@ -121,7 +121,7 @@ def random_body(rng, kind):
     return Superovoid.from_goncalves(size, np.clip(epsilon, *ENDS), taper)
 
 
-def test_an_interval_next_to_a_narrow_dent_contains_the_closest_points():
+def test_an_interval_next_to_a_narrow_concavity_contains_the_closest_points():
     """Missing a concavity 1e-3 of the height wide, between two samples, raises the lower bound by 3e-8."""
     taper = 0.4679273500283261
     a = Superovoid((1, 1, 1), section_exponent=1, profile_exponent=1.43, taper=(taper, taper))
@@ -147,7 +147,7 @@ def test_an_interval_next_to_a_narrow_dent_contains_the_closest_points():
     assert result.lower <= closest + 1e-15
 
 
-def test_equal_tapers_have_a_dent_beyond_the_closed_form_limit():
+def test_equal_tapers_have_a_concavity_beyond_the_closed_form_limit():
     rng = np.random.default_rng(0)
     beyond = 0
     for _ in range(1500):
@@ -155,33 +155,33 @@ def test_equal_tapers_have_a_dent_beyond_the_closed_form_limit():
         limit = (1 - MP.mpf(e2) / 2) * 2 ** (MP.mpf(e2) / 2)
         excess = rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-17.0, math.log10(2e-4))
         taper = rng.choice([-1.0, 1.0]) * min(0.5, float(limit * (1 + MP.mpf(excess))))
-        dent = dent_of(
+        concavity = concavity_of(
             Superovoid((1, 1, 1), section_exponent=rng.uniform(0.02, 1.98), profile_exponent=e2, taper=(taper, taper))
         )
         if abs(MP.mpf(taper)) > limit:
             beyond += 1
-            assert dent.exists
+            assert concavity.exists
             # The profile is first non-concave at |w|^(2/e2) = 1/2, on the side narrowed by the taper.
-            assert dent.low <= -math.copysign(2.0 ** (-0.5 * e2), taper) <= dent.high
+            assert concavity.low <= -math.copysign(2.0 ** (-0.5 * e2), taper) <= concavity.high
         elif abs(taper) < float(limit) * (1.0 - 4e-15):
-            assert not dent.exists
+            assert not concavity.exists
     assert beyond > 500
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("kind", range(5))
-def test_profiles_are_concave_outside_the_dent_and_bounded_inside(kind):
+def test_profiles_are_concave_outside_the_concavity_and_bounded_inside(kind):
     rng = np.random.default_rng([1, kind])
     found = []
     for _ in range(25):
         shape = random_body(rng, kind)
-        dent = dent_of(shape)
+        concavity = concavity_of(shape)
         inside = []
-        if dent.exists:
-            width = dent.high - dent.low
-            inside = [dent.low + width * u for u in (*rng.random(4), 1e-6, 1e-3, 0.999)]
-            outside = [dent.low - 10.0 ** rng.uniform(-9, -0.5) for _ in range(4)]
-            outside += [dent.high + 10.0 ** rng.uniform(-9, -0.5) for _ in range(4)]
+        if concavity.exists:
+            width = concavity.high - concavity.low
+            inside = [concavity.low + width * u for u in (*rng.random(4), 1e-6, 1e-3, 0.999)]
+            outside = [concavity.low - 10.0 ** rng.uniform(-9, -0.5) for _ in range(4)]
+            outside += [concavity.high + 10.0 ** rng.uniform(-9, -0.5) for _ in range(4)]
         else:
             outside = list(rng.uniform(-1.0, 1.0, 6)) + [
                 10.0 ** rng.uniform(-9, 0) * rng.choice([-1, 1]) for _ in range(4)
@@ -193,9 +193,9 @@ def test_profiles_are_concave_outside_the_dent_and_bounded_inside(kind):
             azimuth = rng.uniform(0.0, 0.5 * math.pi)
             for n in (steepest_azimuth(shape, w), [math.cos(azimuth), math.sin(azimuth), 0.0]):
                 bend = Profile(shape, n).bend(w)
-                if dent.low <= w <= dent.high:
-                    assert bend <= dent.curvature, (shape, w)
-                    found.append(float(bend) / dent.curvature)
+                if concavity.low <= w <= concavity.high:
+                    assert bend <= concavity.curvature, (shape, w)
+                    found.append(float(bend) / concavity.curvature)
                 else:
                     assert bend <= 0.0, (shape, w)
     assert kind == 4 or max(found) > 0.5  # otherwise the bound would be valid and worthless
@@ -203,16 +203,16 @@ def test_profiles_are_concave_outside_the_dent_and_bounded_inside(kind):
 
 @pytest.mark.parametrize("kind", range(5))
 @few_or_many(3, 25)
-def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
+def test_support_values_of_non_convex_bodies_bound_every_section(kind, draws):
     rng = np.random.default_rng([2, kind])
     worst = 0.0
     for _ in range(draws):
         shape = random_body(rng, kind)
-        dent = dent_of(shape)
+        concavity = concavity_of(shape)
         size = max(shape.semi_axes)
         heights = list(rng.uniform(-1.0, 1.0, 3))
-        if dent.exists:
-            heights += list(rng.uniform(dent.low, dent.high, 3))
+        if concavity.exists:
+            heights += list(rng.uniform(concavity.low, concavity.high, 3))
         for w in heights:
             if not 1e-9 < abs(w) < 1.0 - 1e-9:
                 continue
@@ -224,7 +224,7 @@ def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
             point, (value, upper) = None, support_function.support(shape._packed_row, tuple(n))
             point = surface.position(shape._packed_row, value)
             grid = np.concatenate(
-                [np.linspace(-1.0, 1.0, 61), rng.uniform(dent.low, dent.high, 20) if dent.exists else []]
+                [np.linspace(-1.0, 1.0, 61), rng.uniform(concavity.low, concavity.high, 20) if concavity.exists else []]
             )
             best = max(profile(MP.mpf(float(x))) for x in grid)
             assert best <= upper + 4e-15 * size, (shape, n)
@@ -242,20 +242,22 @@ def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
     clear = checked = 0
     while checked < 6 * draws:
         shape = random_body(rng, kind)
-        dent = dent_of(shape)
-        if not dent.exists:
+        concavity = concavity_of(shape)
+        if not concavity.exists:
             continue
         size = max(shape.semi_axes)
         for _ in range(6):
             reach = 0.3 * rng.choice([1e-6, 1e-3, 1.0])
-            w = float(np.clip(rng.choice([dent.low, dent.high]) + reach * rng.uniform(-1.0, 1.0), -0.999, 0.999))
+            w = float(
+                np.clip(rng.choice([concavity.low, concavity.high]) + reach * rng.uniform(-1.0, 1.0), -0.999, 0.999)
+            )
             f = support_function.point_at_height(shape._packed_row, tuple(np.append(rng.normal(size=2), 0.0)), w)
             n = np.array(surface.gradient(shape._packed_row, f))
             n = tuple(n / np.linalg.norm(n))
             excess = certificate.hull_excess(shape._packed_row, f, n)
             profile = Profile(shape, n)
             own = sum(a * MP.mpf(b) for a, b in zip(profile.n, surface.position(shape._packed_row, f), strict=True))
-            best = highest_sample(profile, dent, rng)
+            best = highest_sample(profile, concavity, rng)
             assert best - own <= excess + 8e-15 * size, (shape, n)
             checked += 1
             clear += excess == 0.0
@@ -279,26 +281,26 @@ def test_exponents_out_of_range_are_refused_by_name(epsilon, name, found):
         Superovoid.from_goncalves((1, 1, 1), epsilon)
 
 
-def test_dents_at_the_ends_of_the_exponents_have_finite_numbers():
+def test_concavities_at_the_ends_of_the_exponents_have_finite_numbers():
     for e1 in ENDS:
         for e2 in ENDS:
             for taper in ((0.5, -0.5), (-0.5, -0.5), (0.3, 0.0), (1e-9, -1e-9), (1e-160, 0.0), (0.5, 0.4999999)):
                 body = Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=e2, taper=taper)._packed_row
                 assert np.isfinite(body).all()
-                assert -1.0 < body[surface.DENT_LO] <= 1.0
-                assert -1.0 <= body[surface.DENT_HI] < 1.0
+                assert -1.0 < body[surface.CONCAVITY_LO] <= 1.0
+                assert -1.0 <= body[surface.CONCAVITY_HI] < 1.0
 
 
-def test_depths_of_dents_are_computed_up_to_the_largest_exponents():
+def test_depths_of_concavities_are_computed_up_to_the_largest_exponents():
     for taper in ((0.3, 0.1), (0.4, -0.4)):
         depths = [
-            Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=1.9, taper=taper).convexity().dent
+            Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=1.9, taper=taper).convexity().concavity
             for e1 in (1.99, 1.999999)
         ]
         assert depths[0] == pytest.approx(depths[1], rel=0.01) and depths[0] > 0.01
 
 
-def test_answers_far_from_microscopic_dents_are_certified():
+def test_answers_far_from_microscopic_concavities_are_certified():
     a = Superovoid((1.0, 0.8, 1.2), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.10001))
     assert not a.convexity().convex
     pose = np.eye(4)
@@ -306,7 +308,7 @@ def test_answers_far_from_microscopic_dents_are_certified():
     assert distance(a, np.eye(4), a, pose).status == Status.CERTIFIED
 
 
-def ball_in_a_dent(depth):
+def ball_in_a_concavity(depth):
     """Return a body with a concavity of 7 % of its size, a pose at a part of the concavity's depth, and the normal
     there."""
     a, w = Superovoid((1, 1, 1), section_exponent=0.8, profile_exponent=1.9, taper=(0.5, 0.5)), MP.mpf("-0.45")
@@ -315,54 +317,54 @@ def ball_in_a_dent(depth):
     pose = np.eye(4)
     pose[:3, 3] = (float((1 - abs(w) ** (2 / MP.mpf(1.9))) ** (MP.mpf(1.9) / 2) * (1 + w / 2)), 0.0, float(w))
     n /= np.linalg.norm(n)
-    pose[:3, 3] += depth * a.convexity().dent * n
+    pose[:3, 3] += depth * a.convexity().concavity * n
     return a, pose, n
 
 
 @pytest.mark.parametrize("share", [0.2, 0.3, 0.499])
-def test_a_ball_in_a_dent_has_its_distance_from_the_body(share):
-    a, pose, n = ball_in_a_dent(0.5)
-    dent = a.convexity().dent
-    ball = Sphere(share * dent)
+def test_a_ball_in_a_concavity_has_its_distance_from_the_body(share):
+    a, pose, n = ball_in_a_concavity(0.5)
+    concavity = a.convexity().concavity
+    ball = Sphere(share * concavity)
     result = distance(a, np.eye(4), ball, pose)
-    assert result.distance == pytest.approx((0.5 - share) * dent, abs=1e-12)
+    assert result.distance == pytest.approx((0.5 - share) * concavity, abs=1e-12)
     assert result.lower <= result.distance <= result.upper <= result.lower + 1e-8
     assert result.status == Status.CERTIFIED
     assert result.normal == pytest.approx(n, abs=1e-9)
     assert are_closer(a, np.eye(4), ball, pose, 0.0).farther
-    larger = Sphere(0.51 * dent)
+    larger = Sphere(0.51 * concavity)
     assert are_closer(a, np.eye(4), larger, pose, 0.0).closer
 
 
-def test_a_hull_in_a_dent_is_never_reported_too_close():
-    a, pose, _ = ball_in_a_dent(0.5)
-    dent = a.convexity().dent
-    hull = ConvexMesh(0.14 * dent * Sphere(1.0).tessellate(8).vertices)
-    least = distance(a, np.eye(4), Sphere(0.141 * dent), pose).lower
+def test_a_hull_in_a_concavity_is_never_reported_too_close():
+    a, pose, _ = ball_in_a_concavity(0.5)
+    concavity = a.convexity().concavity
+    hull = ConvexMesh(0.14 * concavity * Sphere(1.0).tessellate(8).vertices)
+    least = distance(a, np.eye(4), Sphere(0.141 * concavity), pose).lower
     first, second = PlacedBody(a._row, a._pool, np.eye(4)), PlacedBody(hull._row, hull._pool, pose)
     scratch = np.empty((3, 3)), np.empty(RESULT_LENGTH)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), scratch, np.empty(VERDICT_LENGTH)
-    assert least > 0.1 * dent
-    found = decide_within(first, second, Limit(1e-6, 10_000, 0.1 * dent, 0.1 * dent), *memory)
+    assert least > 0.1 * concavity
+    found = decide_within(first, second, Limit(1e-6, 10_000, 0.1 * concavity, 0.1 * concavity), *memory)
     assert found != CLOSER
 
 
-def test_a_ball_falling_into_a_dent_is_free_until_contact():
-    a, pose, n = ball_in_a_dent(2.0)
-    dent, ball = a.convexity().dent, Sphere(0.2 * a.convexity().dent)
-    short = time_of_impact(a, np.eye(4), ball, Motion(pose, -1.5 * dent * n, (0.0, 0.0, 0.0)))
+def test_a_ball_falling_into_a_concavity_is_free_until_contact():
+    a, pose, n = ball_in_a_concavity(2.0)
+    concavity, ball = a.convexity().concavity, Sphere(0.2 * a.convexity().concavity)
+    short = time_of_impact(a, np.eye(4), ball, Motion(pose, -1.5 * concavity * n, (0.0, 0.0, 0.0)))
     assert short.status is ImpactStatus.FREE  # it stops below the edge of the concavity, above its ground
-    fall = Motion(pose, -3.0 * dent * n, (0.0, 0.0, 0.0))
+    fall = Motion(pose, -3.0 * concavity * n, (0.0, 0.0, 0.0))
     found = time_of_impact(a, np.eye(4), ball, fall)
     assert found.status is ImpactStatus.IMPACT
     there = fall.pose(found.time)[:3, 3]
     outwards = np.random.default_rng(2).normal(size=(20_000, 3))
     outwards /= np.linalg.norm(outwards, axis=1, keepdims=True)
-    heights = np.array([a.implicit(there + r * 0.2 * dent * outwards).min() for r in (0.99, 1.01)])
+    heights = np.array([a.implicit(there + r * 0.2 * concavity * outwards).min() for r in (0.99, 1.01)])
     assert heights[0] > 0.0 > heights[1]
 
 
-def test_thresholds_next_to_dents_agree_with_points_of_the_bodies():
+def test_thresholds_next_to_concavities_agree_with_points_of_the_bodies():
     """Verdicts on separate pairs, against a random walk over points of both surfaces."""
     rng, batch = generate(9, "dent contact", 0, 120)
     shapes = [[Superovoid.from_goncalves(row[:3], row[3:5], row[5:7]) for row in rows] for rows in batch.rows]
