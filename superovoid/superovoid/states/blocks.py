@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import NamedTuple, TypeVar
 
-from superovoid.compiled.threads import share
+from superovoid.compiled.threads import MOST_HELPERS, share
 from superovoid.values.checks import positive
 
 BLOCK = 64  # states in a block
+_MOST_IDLE = MOST_HELPERS + 1  # memories, of up to ten megabytes; a call uses no more
 MOST_WARM_STARTS = 1 << 14  # most pairs with a warm start from the previous state
 
 Memory = TypeVar("Memory")
@@ -45,10 +46,30 @@ class Ends(NamedTuple):
 
 
 class IdleMemory(list[Memory]):
-    """Memory of finished calls, for reuse by later calls; a pickle or deep copy of it is empty."""
+    """Memory of finished calls, for reuse by later calls; a pickle or deep copy of it is empty.
+
+    Threads share it without a lock, which a fork might copy while it is held: each step of a method is atomic.
+    """
 
     def __reduce__(self) -> tuple[type[IdleMemory[Memory]], tuple[()]]:
         return type(self), ()
+
+    def take(self, suffices: Callable[[Memory], bool]) -> Memory | None:
+        """Remove and return memory that suffices, preferably the last used one; None if there is none."""
+        for _ in range(len(self)):
+            try:
+                memory = self.pop()
+            except IndexError:
+                break
+            if suffices(memory):
+                return memory
+            self.insert(0, memory)
+        return None
+
+    def give(self, memory: Memory) -> None:
+        """Keep memory, and discard what was used longest ago."""
+        self.append(memory)
+        del self[:-_MOST_IDLE]
 
 
 def in_blocks(
@@ -56,6 +77,7 @@ def in_blocks(
     size: int,
     threads: int,
     idle: IdleMemory[Memory],
+    suffices: Callable[[Memory], bool],
     make: Callable[[], Memory],
     answer: Callable[[slice, Memory], Part],
     ended: Callable[[], bool],
@@ -70,6 +92,8 @@ def in_blocks(
         Number of threads that share the blocks.
     idle : IdleMemory
         Memory for reuse.
+    suffices : callable
+        Returns whether the call can use such a memory.
     make : callable
         Returns new memory for a thread.
     answer : callable
@@ -86,15 +110,13 @@ def in_blocks(
     parts: list[Part | None] = [None] * len(starts)
 
     def work(turns: Iterator[int]) -> None:
-        try:
-            memory = idle.pop()  # atomic, like appending
-        except IndexError:
-            memory = make()
+        spare = idle.take(suffices)
+        memory = make() if spare is None else spare
         for turn in turns:
             if turn and ended():
                 break
             parts[turn] = answer(slice(starts[turn], min(starts[turn] + size, states)), memory)
-        idle.append(memory)
+        idle.give(memory)
 
     share(range(len(starts)), work, min(threads, len(starts)))
     return list(takewhile(lambda part: part is not None, parts))  # type: ignore[arg-type]

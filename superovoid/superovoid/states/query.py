@@ -25,6 +25,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -166,6 +167,9 @@ def state_distances(
 
 
 _Mine = tuple[solving.Memory, solving.Answers]  # memory of one thread
+# Memory of finished calls for later ones, of any query: about one state, and about several. Each query would keep
+# megabytes of its own, and callers keep many queries.
+_IDLE = IdleMemory[_Mine](), IdleMemory[_Mine]()
 
 
 class _Part(NamedTuple):
@@ -221,7 +225,6 @@ class StateQuery:
         self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
         self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._bodies), 1)))
-        self._idle = IdleMemory[_Mine]()
 
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
         tables, limit = self._posing.tables, greatest_distance(max_distance)
@@ -289,15 +292,29 @@ class StateQuery:
                 rows += len(part.rows)
             return part
 
-        idle = self._idle if len(self._pairs) <= MOST_WARM_STARTS else IdleMemory[_Mine]()
-        parts = in_blocks(len(joints), self._block, most_threads, idle, self._memory, answer, lambda: ended(rows))
+        idle = _IDLE[len(joints) > 1] if len(self._pairs) <= MOST_WARM_STARTS else IdleMemory[_Mine]()
+        memory = idle, partial(self._suffices, len(joints)), partial(self._memory, len(joints))
+        parts = in_blocks(len(joints), self._block, most_threads, *memory, answer, lambda: ended(rows))
         return self._join_parts(len(joints), parts, ended.rows)
 
-    def _memory(self) -> _Mine:
-        """Return memory for a thread."""
-        rows, slots = self._span * len(self._pairs), min(len(self._pairs), MOST_WARM_STARTS)
-        memory = solving.memory_for(self._span, len(self._bodies), rows, slots, True)
-        return memory, solving.answers_for(self._span, rows)
+    def _sizes(self, count: int) -> tuple[int, int, int]:
+        """Return the numbers of states answered together, of bodies and of pairs in a call about `count` states."""
+        return min(self._span, max(count, 1)), len(self._bodies), len(self._pairs)
+
+    def _suffices(self, count: int, mine: _Mine) -> bool:
+        """Return whether memory is large enough for a call about `count` states."""
+        (states, bodies, pairs), memory = self._sizes(count), mine[0]
+        room = len(memory.world.rounding)  # in states
+        is_wide = len(memory.rows.bounds) >= states * pairs and len(memory.scratch.waiting) >= pairs
+        # Kernels find the bodies of a state by their number.
+        return room >= states and len(memory.world.losses) == room * bodies and is_wide
+
+    def _memory(self, count: int) -> _Mine:
+        """Return memory for a thread in a call about `count` states."""
+        states, bodies, pairs = self._sizes(count)
+        slots = min(pairs, MOST_WARM_STARTS) if count > 1 else 0  # a single state has no previous one
+        memory = solving.memory_for(states, bodies, states * pairs, slots, True)
+        return memory, solving.answers_for(states, states * pairs)
 
     def _join_parts(self, states: int, parts: list[_Part], most_rows: float) -> StateDistances:
         """Join the answers of blocks, up to one that is incomplete or reaches `most_rows`."""

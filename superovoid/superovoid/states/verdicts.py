@@ -127,7 +127,7 @@ class _PairQuery:
             is_over = is_over or (ends and bool(done) and bool(found.verdicts[done - 1] == CLOSER))
             return verdict_loop.VerdictRows._make(each[:done] for each in found)
 
-        parts = in_blocks(len(joints), BLOCK, threads, idle, make, answer, lambda: is_over or ended())
+        parts = in_blocks(len(joints), BLOCK, threads, idle, lambda _: True, make, answer, lambda: is_over or ended())
         found = verdict_loop.VerdictRows(*map(np.concatenate, zip(*parts, strict=True)))
         if not ends or CLOSER not in found.verdicts:
             return found

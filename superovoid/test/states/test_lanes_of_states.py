@@ -14,6 +14,7 @@ from superovoid.robot import Robot
 from superovoid.scene.solving import BEYOND, CLOSED
 from superovoid.shapes import Shape
 from superovoid.states import StateQuery, state_distances
+from superovoid.states import query as state_query
 from superovoid.testing import independent
 
 LINKS = 4
@@ -61,7 +62,7 @@ def states(count: int) -> np.ndarray:
 def test_lanes_answer_nearly_all_their_pairs(options):
     ask = StateQuery(ROBOT, thin_rims(), **options)
     found = ask(states(64), threads=1)
-    memory, _ = ask._idle[-1]
+    memory, _ = state_query._IDLE[True].take(lambda _: True)
     stages = memory.rows.stages[: memory.first[-1]]
     ends = np.bincount(stages, minlength=8)
     asked = ends[CLOSED:].sum()

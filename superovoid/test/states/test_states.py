@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 
@@ -13,9 +14,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Box, Capsule, ConvexMesh, HalfSpace, Mesh, Scene, Sphere, Status, Superovoid, Torus
+from superovoid.compiled.threads import MOST_HELPERS
 from superovoid.robot import Robot
 from superovoid.states import StateQuery, state_distances
 from superovoid.states import query as state_query
+from superovoid.states.blocks import IdleMemory
 
 import arm
 import hands
@@ -325,14 +328,46 @@ def test_a_query_with_other_limits_answers_like_a_new_one():
     assert_equal(by_links.with_limits(max_distance=0.01)(positions, base_poses=bases), expected)
 
 
-def test_questions_with_other_limits_share_one_memory(monkeypatch):
-    made, make = [], StateQuery._memory
-    monkeypatch.setattr(StateQuery, "_memory", lambda ask: made.append(1) or make(ask))
-    ask = StateQuery(HANDS, HANDS.scene(), pairs=BETWEEN)
-    positions, bases = random_hands(3)
-    for limits in (*LIMITS, *LIMITS):
-        ask.with_limits(**limits)(positions, base_poses=bases, threads=1)
-    assert len(made) == 1
+@pytest.mark.parametrize("count", [1, 70])
+def test_memory_does_not_grow_with_the_number_of_queries(monkeypatch, count):
+    made, make = [], state_query.solving.memory_for
+    monkeypatch.setattr(state_query, "_IDLE", (IdleMemory(), IdleMemory()))
+    monkeypatch.setattr(state_query.solving, "memory_for", lambda *sizes: made.append(0) or make(*sizes))
+    positions, bases = random_hands(count)
+    scenes = HANDS.scene(), HANDS.scene()
+    asked = [StateQuery(HANDS, scene, pairs=BETWEEN[k:], **LIMITS[k % 4]) for scene in scenes for k in range(20)]
+    made.clear()
+    for ask in asked:
+        ask(positions, base_poses=bases, threads=1)
+    assert 1 <= len(made) <= 2
+    StateQuery(HANDS, scenes[0])(positions, base_poses=bases, threads=1)  # more pairs
+    assert len(made) <= 3
+
+
+def test_idle_memory_keeps_the_last_used_ones_that_suffice():
+    idle = IdleMemory()
+    for size in range(20):
+        idle.give(size)
+    assert idle.take(lambda size: size % 9 == 0) == 18
+    assert idle.take(lambda size: size < 10 - MOST_HELPERS) is None
+    assert sorted(idle) == [size for size in range(19 - MOST_HELPERS, 20) if size != 18]
+    assert not pickle.loads(pickle.dumps(idle))
+
+
+def test_memory_of_larger_queries_changes_no_answer(monkeypatch):
+    hands, trees = random_hands(130), random_trees(130)
+
+    def ask(count, robot=HANDS, asked=hands, **options):
+        bases = {link: poses[:count] for link, poses in asked[1].items()}
+        return state_distances(robot, robot.scene(), asked[0][:count], base_poses=bases, threads=1, **options)
+
+    for count in (1, 5, 130):
+        monkeypatch.setattr(state_query, "_IDLE", (IdleMemory(), IdleMemory()))
+        expected = ask(count, pairs=BETWEEN[::3])
+        for other in (130, 1):
+            for more in ({}, {"robot": TREE, "asked": trees}):
+                ask(other, **more)
+                assert_equal(ask(count, pairs=BETWEEN[::3]), expected)
 
 
 @pytest.mark.parametrize(
