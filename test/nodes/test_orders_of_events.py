@@ -6,7 +6,9 @@
 The parts that build the model run here step by step: what the reader's thread does between two events is chosen.
 """
 
+import gc
 import random
+import weakref
 from functools import partial
 
 import numpy as np
@@ -16,6 +18,7 @@ from moveit_msgs.srv import GetPlanningScene
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
+from superovoid_interfaces.srv import ApplyObjects
 
 from superovoid_ros.nodes.common import endpoints
 from superovoid_ros.nodes.common.endpoints import Endpoints, LostMessages
@@ -189,6 +192,39 @@ def test_an_object_on_a_link_that_a_description_lacks_is_missing(described):
     described.check([lacks, "re-send 'tool'"])
     described.describe(arm.URDF)  # the link is there again, and what hung on it
     described.check({"tool": 0.6})
+
+
+REFUSED = {
+    "move": thing("cup", operation=MOVE),
+    "shape": thing("cup", primitives=[sphere(-1.0)]),
+    "part of a scene": scene_diff(thing("cup", primitives=[sphere(-1.0)])),
+    "scene": PlanningScene(is_diff=True, link_scale=[LinkScale(link_name="hand", scale=2.0)]),
+    "request": ApplyObjects.Request(objects=[ovoid(size=[-1.0, 1.0, 1.0])]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_refused_change_keeps_no_scene_in_memory(described, case):
+    """Its error holds frames with the planning scene, which must not wait for a collection of garbage."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = weakref.ref(described.current.snapshot.planning)
+        if case == "request":
+            described.world.open()
+            call = described.common.node.services["~/apply_objects"](REFUSED[case], ApplyObjects.Response())
+            call.send(None)
+            described.jobs.finish()
+            assert "size[0]" in parts.run(call).message
+        else:
+            described.send(REFUSED[case])
+            described.jobs.finish()
+            assert described.common.log.lines
+        described.send(whole())
+        described.jobs.finish()
+        assert described.objects == {} and before() is None
+    finally:
+        gc.enable()
 
 
 # --- messages of which each is answered, refused, or missing ---

@@ -130,6 +130,17 @@ def reason_of(error: BaseException) -> str:
     return f"{INTERNAL}: {shorten(repr(error), 300)}: a bug of the node, not of the request; see its output"
 
 
+def drop_tracebacks(error: object) -> None:
+    """Drop the tracebacks of an `InputError` and its causes, which are not printed.
+
+    Their frames hold messages and scenes. If a frame also refers to the error, all would stay until a full collection
+    of garbage.
+    """
+    one = error if isinstance(error, InputError) else None
+    while one is not None:
+        one.__traceback__, one = None, one.__cause__ or one.__context__
+
+
 def trace(error: BaseException) -> None:
     """Print the traceback of an error, once for each place that raises it."""
     last = traceback.extract_tb(error.__traceback__)[-1:]

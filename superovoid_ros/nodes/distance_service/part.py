@@ -42,7 +42,15 @@ from typing import Any, TypeVar
 from rclpy.node import Node
 
 from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
-from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of, shorten
+from superovoid_ros.nodes.common.mistakes import (
+    Code,
+    InputError,
+    UnreadableError,
+    code_of,
+    drop_tracebacks,
+    reason_of,
+    shorten,
+)
 from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
@@ -226,6 +234,7 @@ class Part:
                 self.statistics.call(kind.__name__, error)
                 response = kind.Response()
                 self.refuse(name, response, error)
+                drop_tracebacks(error)
                 return response
             finally:
                 self._calls -= 1

@@ -40,7 +40,7 @@ from std_msgs.msg import String
 
 from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.endpoints import Endpoints
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
+from superovoid_ros.nodes.common.mistakes import InputError, drop_tracebacks, listing, reason_of
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
@@ -294,6 +294,7 @@ class MotionActions(Searches):
             motion.end(code.val, code.message)  # controllers must not go on after a bug of this node
             self.statistics.call(action.__name__, error)
             self.log.warning(name, f"{name}: {code.message}")
+            drop_tracebacks(error), drop_tracebacks(motion.problem)
         motion.tell("IDLE")
         result.error_code = code
         if self._motion is motion:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from superovoid.robot.planning_scene import Edit, PlanningScene, Problem
 from superovoid.robot.scene_objects import MORE
-from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
+from superovoid_ros.nodes.common.mistakes import Code, InputError, drop_tracebacks, reason_of, refusals
 from superovoid_ros.nodes.distance_service.robot_state.measured import Measured
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -169,6 +169,7 @@ def apply(model: Model, diffs: Sequence[Diff], now: Measured) -> tuple[Model, li
             model, first = apply(model, diffs[:middle], now)
             model, second = apply(model, diffs[len(first) : len(applied)], now)
             return model, first + second
+        drop_tracebacks(error)
         if diffs[0].answer:
             return model, [replace(diffs[0], error=error)]
         edit = model.planning.edit()
@@ -184,6 +185,8 @@ def _change(edit: Edit, diff: Diff, now: Measured, model: Model) -> tuple[Edit, 
             notes = diff.change(changed, Frames(diff.measured or now, model.robot, changed))
     except Exception as error:
         return edit, _refuse(diff, error, edit)
+    for note in notes:
+        drop_tracebacks(note)
     return changed, replace(diff, notes=notes) if notes else diff
 
 
@@ -191,6 +194,7 @@ def _refuse(diff: Diff, error: Exception, edit: Edit) -> Diff:
     """Return a diff with the error because of which it is not applied; record that the content is missing."""
     if diff.answer is None:
         edit.report(replace(LOST, reason=f"'{LOST.name}': {diff.topic}: {reason_of(error)}"))
+    drop_tracebacks(error)
     return replace(diff, error=error)
 
 
