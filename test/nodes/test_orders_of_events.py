@@ -33,6 +33,7 @@ from superovoid_ros.nodes.distance_service.world.world import World
 import arm
 import parts
 from draws import few_or_many
+from octrees import HALF
 from world import TOPICS, WALL, attached_object, cup, matrix, octomap, ovoid, scene_diff, sphere, thing, with_octomap
 
 REMOVE, MOVE = CollisionObject.REMOVE, CollisionObject.MOVE
@@ -456,6 +457,15 @@ def test_messages_are_read_once_although_one_of_them_is_refused(described, monke
     described.check([HOW])
     assert kinds == [CollisionObject, PlanningScene, CollisionObject, CollisionObject]
     assert set(described.current.snapshot.model.planning.objects) == set("abc")
+
+
+def test_an_octomap_with_a_cell_too_far_away_is_unreadable_until_the_next(described):
+    scene = with_octomap(octomap([(-HALF, 0, 0)], resolution=1e26))
+    scene.world.collision_objects = [cup()]
+    described.send(scene)
+    described.check(["1 object", "'<octomap>'", "within 1e+30 m, found 3.28e+30"])
+    described.send(with_octomap(octomap([(0, 0, 0)])))
+    described.check({"cup": 0.0, "<octomap>": 0.0})
 
 
 def test_only_messages_beyond_a_limit_of_pairs_are_refused():

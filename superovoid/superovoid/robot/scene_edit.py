@@ -28,6 +28,7 @@ from superovoid.robot.scene_objects import (
 from superovoid.robot.xml import join_names, shorten
 from superovoid.shapes import Box, Shape
 from superovoid.shapes.poses import as_poses
+from superovoid.values.checks import MOST_LENGTH
 from superovoid.values.poses import PoseLike, PosesLike
 
 if TYPE_CHECKING:
@@ -344,6 +345,10 @@ class Edit:
             raise ValueError(f"object '{OCTOMAP}': the name is reserved for the octomap")
         if not thing.shapes and thing.octree is None:
             raise ValueError(f"object '{name}': has no shape, must have at least one")
+        farthest = np.abs((thing.pose @ thing.object_from_shape)[:, :3, 3]).max(initial=0.0)
+        if not farthest <= MOST_LENGTH:
+            words = f"coordinates of its shapes must be within {MOST_LENGTH:g} m, found {farthest:.3g}"
+            raise ValueError(f"object '{name}': {words}")
         if len(name) > MAXIMUM_NAME:
             raise ValueError(f"object '{shorten(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
         before, problem = self._objects.get(name), self._problems.get(name)

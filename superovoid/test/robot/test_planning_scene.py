@@ -156,6 +156,7 @@ def test_setting_and_clearing_the_matrix_changes_the_pairs(empty_scene):
         (lambda e: e.attach("ball", "hand", np.eye(4), ["leg"]), "'leg', which is not a link"),
         (lambda e: e.append("cup", [Sphere(1.0)], [np.eye(4)]), "objects: ball"),
         (lambda e: e.move("ball", np.eye(4), [np.eye(4)] * 3), "has 1 shapes, found 3 poses"),
+        (lambda e: e.move("ball", at(8e29), [at(8e29)]), r"object 'ball'.* within 1e\+30 m, found 1.6e\+30"),
         (lambda e: e.set_runtime("ball", "leg", True), "'leg' is neither a link"),
     ],
 )
@@ -408,6 +409,10 @@ def test_repeated_octomap_keeps_its_boxes_and_rules(empty_scene):
     [
         (lambda edit: edit.set_octomap(octree([(1, 0, 0), (3, 0, 0)]), np.eye(4), 1), "more than 1 occupied"),
         (lambda edit: edit.set_octomap(octree([(1, 0, 0)]), np.zeros((4, 4)), 1), "octomap: pose"),
+        (
+            lambda edit: edit.set_octomap(octree([(-HALF, 0, 0)], 1e26), np.eye(4), 1),
+            "<octomap>.*, found 3.28e",
+        ),
         (lambda edit: edit.add(OCTOMAP, [Sphere(1.0)], [np.eye(4)], np.eye(4)), "the name is reserved for the octomap"),
     ],
 )
