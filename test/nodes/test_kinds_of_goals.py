@@ -40,6 +40,7 @@ URDF = """<robot name="crane">
 </robot>"""
 SRDF = """<robot name="crane">
   <group name="crane"><chain base_link="chassis" tip_link="hook"/></group>
+  <group name="mobile crane"><joint name="drive"/><group name="crane"/></group>
   <virtual_joint name="drive" type="planar" parent_frame="odom" child_link="chassis"/>
   <disable_collisions link1="chassis" link2="hook"/><disable_collisions link1="chassis" link2="flap"/>
 </robot>"""
@@ -161,6 +162,13 @@ def test_returned_states_can_be_requested_again(crane):
         state.joint_state.position[turn] = 0.21  # next to the rock: hook is free, load is not
         hit = crane.check(state).contacts
         assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in hit} == {frozenset(("load", "rock"))}
+
+
+def test_a_group_with_the_joint_of_the_base_is_refused(crane):
+    asked = {"group_name": "mobile crane"}
+    answers = plan(crane, turn_to(0.1), **asked), inverse(crane, arm.at(0.5, 0.0, 0.0), "chassis", **asked)
+    for answer in answers:
+        assert answer.error_code.val == Code.INVALID_GROUP_NAME and "'drive'" in answer.error_code.message
 
 
 def plan_while_the_base_moves(client, goal, start, odom_from_chassis, *objects):
