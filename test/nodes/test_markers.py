@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import trimesh
 import yaml
 from builtin_interfaces.msg import Time
 from superovoid_interfaces.msg import DistanceArray, PairDistance
@@ -17,10 +18,11 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker
 
 from superovoid.scene import Body
-from superovoid.shapes import Sphere
+from superovoid.shapes import Mesh, Sphere
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import read_sweep
-from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_pose
+from superovoid_ros.nodes.common.conversions import from_pose, from_transform, to_point, to_pose
+from superovoid_ros.nodes.distance_service.answers import markers as drawing
 from superovoid_ros.nodes.distance_service.answers.markers import SceneMarkers
 from superovoid_ros.resources import share_directory
 
@@ -169,6 +171,27 @@ def test_a_changed_scene_leaves_other_bodies_as_they_are():
     for number, marker in played.display.of("bodies").items():
         if number != ids[moved.name]:
             assert marker.points is corners[number].points
+
+
+def test_a_large_mesh_comes_in_pieces_that_take_little_time_each(monkeypatch):
+    """Services are answered between two updates."""
+    converted = []
+    monkeypatch.setattr(drawing, "to_point", lambda point: converted.append(0) or to_point(point))
+    ball, here = trimesh.creation.icosphere(subdivisions=6, radius=0.5), arm.at(1.0, 0.0, 0.0)
+    body, display = Body("globe", "world", Mesh.from_triangles(ball.vertices, ball.faces), here), Display()
+    markers, updates = SceneMarkers(FRAMES), 0
+    markers.set_bodies((body,), ["globe"], 0.6, {"globe": np.eye(4)})
+    while sum(len(one.points) for one in display.of("bodies").values()) < 3 * len(ball.faces):
+        display.draw(markers.markers_without_answer())
+        updates += 1
+        assert len(converted) <= 10_000 * updates
+    assert updates <= 35  # each fifth may repeat a piece
+    shown = [(point.x, point.y, point.z) for one in display.of("bodies").values() for point in one.points]
+    centres = np.reshape(shown, (-1, 3, 3)).mean(axis=1) - here[:3, 3]
+    assert set(map(tuple, centres.round(9))) == set(map(tuple, ball.triangles_center.round(9)))
+    markers.set_bodies((), (), 0.6)
+    display.draw(markers.markers_without_answer())
+    assert not display.of("bodies")
 
 
 def test_the_marker_of_an_object_has_its_pose_and_the_place_of_its_body():

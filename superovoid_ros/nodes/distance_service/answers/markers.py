@@ -19,6 +19,7 @@ no other node needs to publish the links.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -51,18 +52,43 @@ SIZE = 1.0 / 150.0
 _FACETS = 32
 """Number of facets around a body."""
 _POINTS_AT_ONCE = 10_000
-"""Triangle corners in one message; sending more would delay the distances."""
+"""Largest number of triangle corners in one message; sending more would delay the distances and responses."""
+_PIECE = _POINTS_AT_ONCE // 3
+"""Largest number of triangles or cubes in one marker; bodies with more have several."""
 _REFRESH = 5
 """Number of updates after which one more body is re-sent, for subscribers that missed a message."""
 
 
 class _Drawn(NamedTuple):
-    """Bodies that one marker draws: a single body, or the cubes of one size."""
+    """What one marker draws: a body, the cubes of one size, or a piece of these."""
 
     bodies: tuple[Body, ...]
     index: int
     """Index of the first body, which defines pose and colour."""
     marker: Marker
+    """The marker; it has its points once it was sent, unless it is a piece."""
+    marker_from_body: np.ndarray
+    """Pose of the first body, m, shape (4, 4)."""
+    piece: slice | None
+    """Its triangles or cubes; None: all."""
+    number: int
+    """Number of this value, counted over all."""
+
+    def to_send(self) -> Marker:
+        """Return the marker with its points; a piece would need too much memory if it kept them."""
+        marker = self.marker if self.piece is None else copy.copy(self.marker)
+        if marker.points:
+            return marker
+        piece, shape = self.piece or slice(None), self.bodies[0].shape
+        if marker.type == Marker.CUBE_LIST:  # centres, in the coordinates of the first
+            first, poses = self.bodies[0].link_from_body, [body.link_from_body for body in self.bodies[piece]]
+            points = (np.array(poses)[:, :3, 3] - first[:3, 3]) @ first[:3, :3]
+        else:  # corners
+            vertices, faces = shape.triangles(_FACETS) if self.piece is None else (shape.vertices, shape.faces)
+            corners = vertices[faces[piece]].reshape(-1, 3)
+            points = corners @ self.marker_from_body[:3, :3].T + self.marker_from_body[:3, 3]
+        marker.points = [to_point(point) for point in points]
+        return marker
 
 
 class SceneMarkers:
@@ -86,7 +112,7 @@ class SceneMarkers:
     def __init__(self, frames: str) -> None:
         self._frames = frames
         self.frame = self.missing = ""
-        self._drawn: dict[str, _Drawn] = {}
+        self._drawn: dict[tuple[str, int], _Drawn] = {}  # by name of the first body, and piece
         self._sent: dict[tuple[str, int], object] = {}
         self._begins, self._updates, self._numbers = True, 0, itertools.count()
 
@@ -131,26 +157,27 @@ class SceneMarkers:
         known, self._drawn = self._drawn, {}
         for index, *others in together.values() if opacity else ():
             drawn, owner = tuple(bodies[i] for i in (index, *others)), owners[index]
-            name, before = drawn[0].name, known.get(drawn[0].name)
-            is_object, body_pose = owner in objects and index not in self._unchecked, drawn[0].link_from_body
+            name, body_pose, are_cubes = drawn[0].name, drawn[0].link_from_body, index in self._unchecked
+            is_object = owner in objects and not are_cubes
             link_from_marker = objects[owner] if is_object else body_pose
             text, pose = f"{name}\n{owner}" + ("\nobject" if is_object else ""), to_pose(link_from_marker)
-            if before is not None and (before.marker.text, before.marker.pose, before.bodies) == (text, pose, drawn):
-                self._drawn[name] = before._replace(index=index)
-                continue
-            marker = Marker(ns="bodies", id=next(self._numbers) if before is None else before.marker.id)
-            marker.header.frame_id = self._frames + drawn[0].link
-            marker.text, marker.pose, marker.frame_locked = text, pose, True
-            if index in self._unchecked:
-                _fill_cubes(marker, drawn)
-            else:
-                vertices, faces = drawn[0].shape.triangles(_FACETS)
-                marker.type, marker.scale = Marker.TRIANGLE_LIST, Vector3(x=1.0, y=1.0, z=1.0)
-                if is_object:
-                    marker_from_body = np.linalg.inv(link_from_marker) @ body_pose
-                    vertices = vertices @ marker_from_body[:3, :3].T + marker_from_body[:3, 3]
-                marker.points = [to_point(corner) for corner in vertices[faces].reshape(-1, 3)]
-            self._drawn[name] = _Drawn(drawn, index, marker)
+            marker_from_body = np.linalg.inv(link_from_marker) @ body_pose if is_object else np.eye(4)
+            side = drawn[0].shape.lengths[0] if are_cubes else 1.0
+            count = len(drawn) if are_cubes else len(getattr(drawn[0].shape, "faces", ()))
+            pieces = [slice(begin, begin + _PIECE) for begin in range(0, count, _PIECE)] if count > _PIECE else [None]
+            same = text, pose, drawn
+            for i, piece in enumerate(pieces):
+                before = known.get((name, i))
+                if before is not None and (before.marker.text, before.marker.pose, before.bodies) == same:
+                    self._drawn[name, i] = before._replace(index=index)
+                    continue
+                number = next(self._numbers)
+                marker = Marker(ns="bodies", id=number if before is None else before.marker.id)
+                marker.header.frame_id = self._frames + drawn[0].link
+                marker.type = Marker.CUBE_LIST if are_cubes else Marker.TRIANGLE_LIST
+                marker.text, marker.pose, marker.frame_locked = text, pose, True
+                marker.scale = Vector3(x=side, y=side, z=side)
+                self._drawn[name, i] = _Drawn(drawn, index, marker, marker_from_body, piece, number)
 
     def resend(self) -> None:
         """Send everything with the next update, for a new subscriber."""
@@ -242,15 +269,18 @@ class SceneMarkers:
         turn, rest = divmod(self._updates, _REFRESH)
         again = list(self._drawn)[turn % len(self._drawn)] if self._drawn and not rest else None
         for name, one in self._drawn.items():
-            state, key = (one.marker, int(worst[one.index])), ("bodies", one.marker.id)
+            state, key = (one.number, int(worst[one.index])), ("bodies", one.marker.id)
             if self._sent.get(key) == state and name != again:
                 continue
-            points += len(one.marker.points)
+            if changed and one.piece is not None:  # it fills a message
+                break
+            marker = one.to_send()
+            points += len(marker.points)
             if changed and points > _POINTS_AT_ONCE:
                 break
             self._sent[key] = state
-            one.marker.color = colour(state[1], self._opacity)
-            changed.append(one.marker)
+            marker.color = colour(state[1], self._opacity)
+            changed.append(marker)
         return changed
 
     def _pair_markers(self, frame: str, result: SceneResult, states: np.ndarray, drawn: np.ndarray) -> list[Marker]:
@@ -280,13 +310,6 @@ class SceneMarkers:
             words, pose = f"{1000.0 * result.distance[pair]:.2f} mm", Pose(position=to_point(place))
             add("distances", Marker.TEXT_VIEW_FACING, LETTER * size, id=row, text=words, pose=pose)
         return markers
-
-
-def _fill_cubes(marker: Marker, bodies: Sequence[Body]) -> None:
-    """Make a marker of cubes of one size, in the coordinates of the first cube."""
-    poses, side = np.array([body.link_from_body for body in bodies]), bodies[0].shape.lengths[0]
-    marker.type, marker.scale = Marker.CUBE_LIST, Vector3(x=side, y=side, z=side)
-    marker.points = [to_point(centre) for centre in (poses[:, :3, 3] - poses[0, :3, 3]) @ poses[0, :3, :3]]
 
 
 def colour(state: int, opacity: float = 1.0) -> ColorRGBA:
