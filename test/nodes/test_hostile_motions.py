@@ -96,6 +96,7 @@ def start_service(serve, client, tmp_path_factory):
     controllers = {
         "arm_controller": ("FollowJointTrajectory", "", panda.ARM),
         "hand_controller": ("GripperCommand", "gripper_cmd", ["panda_finger_joint1"]),
+        "base_controller": ("FollowJointTrajectory", "", panda.ARM[:1]),
     }
     limits = {"allowed_start_tolerance": 2.0, "execution_duration_monitoring": False}
     path = controllers_file(tmp_path_factory.mktemp("controllers") / "controllers.yaml", controllers, limits)
@@ -211,6 +212,20 @@ def test_a_planned_motion_stops_once_it_cannot_be_proved_or_followed(robot, even
     robot.set_robot(robot_description=panda.urdf())
     assert found.val == code and words in found.message, found.message
     assert robot.machine.cancelled or robot.machine.server is None
+
+
+@pytest.mark.ci
+def test_a_controller_killed_at_rest_ends_the_next_motion(robot, start_node, tmp_path):
+    """DDS notices the end of its process after twenty seconds only."""
+    one = {"base_controller": ("FollowJointTrajectory", "", panda.ARM[:1])}
+    path, remap = controllers_file(tmp_path / "one.yaml", one), ("joint_states:=simulated_states",)
+    controller = start_node("simulated_controllers", remap=remap, controllers=path)
+    rest = trajectory((0.0, LEFT[:1]), (0.1, LEFT[:1]), joints=panda.ARM[:1])
+    assert robot.wait(lambda: execute(robot, rest, ["base_controller"]).code().val == Code.SUCCESS)
+    controller.is_tested = False
+    controller.kill()
+    found = execute(robot, rest, ["base_controller"]).code()
+    assert found.val == Code.CONTROL_FAILED and "has not accepted its goal" in found.message, found.message
 
 
 def test_a_motion_stops_at_an_object_while_long_queries_wait(robot):

@@ -63,7 +63,7 @@ from superovoid_ros.nodes.distance_service.world.current_model import CurrentMod
 EVENT = "trajectory_execution_event"
 _LOOK = 0.1  # s between two checks of the measured state during a motion
 _STEP = 0.01  # s between the states of a motion with which the measured state is compared
-_END = 5.0  # s, time limit for stopped controllers to end
+_END = 5.0  # s, time limit for controllers to accept their goals, and for stopped ones to end
 _LONGEST = 2.0  # s, after which a motion stops that is not proved in a changed world
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
@@ -83,15 +83,19 @@ class Share:
         self.name, self._client, self._wake = name, client, wake
         self._sent = self._response = client.send_goal_async(goal)
         self._sent.add_done_callback(wake)
-        self.is_accepted = False
+        self.is_accepted, self._until = False, time.monotonic() + _END
 
     def end_reason(self) -> str | None:
         """Look at the controller; return why it has ended: empty if it has followed its goal, None if it goes on."""
         if not self._response.done():
-            if self._client.server_is_ready():
+            if not self._client.server_is_ready():
+                words = "is gone: its action has no server"
+            elif not self.is_accepted and time.monotonic() > self._until:  # perhaps killed
+                words = f"has not accepted its goal after {_END:g} s"
+            else:
                 return None
-            self.cancel()  # a controller may lack a part of its action only
-            return "is gone: its action has no server"
+            self.cancel()  # a controller may lack a part of its action only, or accept late
+            return words
         response, words = self._response.result(), ""
         if not self.is_accepted:
             if response is None or not response.accepted:
