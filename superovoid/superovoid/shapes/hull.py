@@ -87,7 +87,7 @@ def most_above(unit: FloatArray, offsets: FloatArray, points: FloatArray) -> flo
     return float(_most_above(np.ascontiguousarray(unit), np.ascontiguousarray(offsets), grouped, centres, radii))
 
 
-@entry_point
+@entry_point(nogil=True)
 def _most_above(unit: Floats2, offsets: Floats1, grouped: Floats3, centres: Floats2, radii: Floats1) -> float:
     most = -math.inf
     for g in range(grouped.shape[0]):

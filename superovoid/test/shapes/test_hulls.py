@@ -3,6 +3,8 @@
 
 """Hulls of points and meshes: thin bodies, knife edges and nearly equal corners, against sums of all points."""
 
+import threading
+import time
 from itertools import product
 
 import mpmath
@@ -12,6 +14,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Box, ConvexMesh, HalfSpace, Mesh, Sphere, distance
 from superovoid.contact.superovoids.triangles import least_length as length_for_bounds
+from superovoid.shapes import hull
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -258,3 +261,22 @@ def test_triangles_are_checked_by_name():
         Mesh.from_triangles(points, np.concatenate([faces, [(0, 1, 14)]]))
     with pytest.raises(ValueError, match=r"Mesh.faces: must be integers of shape"):
         Mesh.from_triangles(points, faces.astype(float))
+
+
+def test_other_threads_run_while_a_hull_of_many_points_is_checked(monkeypatch):
+    check, spans, moments = hull._most_above, [], []
+
+    def timed(*arguments):
+        begin = time.perf_counter()
+        most = check(*arguments)
+        spans.append((begin, time.perf_counter()))
+        return most
+
+    monkeypatch.setattr(hull, "_most_above", timed)
+    thread = threading.Thread(target=ConvexMesh, args=(ball(30_000, np.random.default_rng(0)),))
+    thread.start()
+    while thread.is_alive():
+        moments.append(time.perf_counter())
+    begin, end = max(spans, key=lambda span: span[1] - span[0])
+    within = [begin, *(moment for moment in moments if begin < moment < end), end]
+    assert max(np.diff(within)) < 0.5 * (end - begin)
