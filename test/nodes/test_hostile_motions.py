@@ -30,8 +30,10 @@ from shape_msgs.msg import SolidPrimitive
 from std_srvs.srv import Trigger
 from test_clock import set_time
 
+from superovoid.planning.timing import Trajectory
 from superovoid_ros.nodes.common.conversions import from_pose
-from superovoid_ros.nodes.distance_service.answers.motions import Share
+from superovoid_ros.nodes.distance_service.answers.controllers import ExecutionLimits
+from superovoid_ros.nodes.distance_service.answers.motions import MotionActions, MotionGoal, Share
 
 from asking import ANSWER_TIMEOUT
 
@@ -416,3 +418,23 @@ def test_a_motion_ends_when_time_jumps_back(start_service, serve, client, tmp_pa
     goal.wait_for("MONITOR")
     client.wait(lambda: set_time(client, 10.0) or goal.future.done())
     assert goal.code().val == INVALIDATED and "time has jumped back" in goal.code().message
+
+
+def test_a_long_motion_is_compared_with_its_last_states_only(monkeypatch):
+    hour, compared = 3600.0, []
+    evaluate = Trajectory.evaluate
+    monkeypatch.setattr(Trajectory, "evaluate", lambda *given: compared.append(len(given[1])) or evaluate(*given))
+    # There and back: the robot passes each position twice, and lags by up to a second.
+    times = np.array([0.0, 0.5 * hour, hour])
+    way = Trajectory(("turn",), times, [[0.0], [100.0], [0.0]], np.zeros((3, 1)))
+    robot = SimpleNamespace(joints={"turn": SimpleNamespace(kind="revolute")})
+    state = SimpleNamespace(robot=robot, positions={"turn": 0.0})
+    actions = SimpleNamespace(_limits=ExecutionLimits(), again=lambda state: state)
+    goal = MotionGoal(None, object, proof=SimpleNamespace(trajectory=way, state=state), watched=["turn"])
+    for after in np.arange(0.0, hour, 0.5):
+        state.positions["turn"] = float(evaluate(way, np.array([max(0.0, after - 1.0)]))[0, 0])
+        assert MotionActions._off_path(actions, goal, after) == ""
+    assert np.median(compared) < 1000
+    assert max(compared) < 10_000  # of 360,000: near the turn it hardly moves
+    state.positions["turn"] += 0.5
+    assert "joint 'turn' is 0." in MotionActions._off_path(actions, goal, hour)

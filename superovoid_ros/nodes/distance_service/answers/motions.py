@@ -146,6 +146,8 @@ class MotionGoal:
     """State in which the rest of the motion was last proved."""
     watched: list[str] = field(default_factory=list)
     """Joints that controllers move at the speed of the motion."""
+    reached: float = 0.0
+    """Time of the first state of the motion at which the robot may be, s; it only grows."""
     unproved: float = math.inf
     """Value of `time.monotonic` since which there may be a world other than that of the last proof, s."""
     changed: float = math.inf
@@ -392,7 +394,10 @@ class MotionActions(Searches):
             motion.require()
 
     def _off_path(self, motion: MotionGoal, after: float) -> str:
-        """Return which joint is at no state of a motion up to a time, s (infinite: not at its end), or nothing."""
+        """Return which joint is at no state of a motion up to a time, s (infinite: not at its end), or nothing.
+
+        The search begins at the state at which the robot may have been before.
+        """
         joints, trajectory = motion.watched, motion.proof.trajectory
         if not (joints and self._limits.allowed_path_tolerance):
             return ""
@@ -401,10 +406,12 @@ class MotionActions(Searches):
         except InputError as error:
             return str(error) if after == math.inf else ""  # the proof of the rest stops the motion
         columns, end = [trajectory.joints.index(joint) for joint in joints], min(after, trajectory.duration)
-        times = np.append(np.arange(0.0 if after < math.inf else end, end, _STEP), end)
+        times = np.append(np.arange(motion.reached if after < math.inf else end, end, _STEP), end)
         off = trajectory.evaluate(times)[:, columns] - [now.positions[joint] for joint in joints]
         turns = np.rint(off / (2.0 * np.pi)) * [now.robot.joints[joint].kind == "continuous" for joint in joints]
         ways = np.abs(off - 2.0 * np.pi * turns)
+        near = np.flatnonzero((ways <= self._limits.allowed_path_tolerance).all(axis=1))
+        motion.reached = max(motion.reached, times[near[0]]) if len(near) else motion.reached
         return self._limits.off_path(dict(zip(joints, ways[np.argmin(ways.max(axis=1))].tolist(), strict=True)))
 
     async def _reach_end(self, motion: MotionGoal) -> None:
