@@ -308,7 +308,7 @@ class ShownService:
     def blank_picture(self, reason: str = "nothing received yet") -> Picture:
         """Return a picture in which all distances are unknown."""
         with self._lock:
-            poses, known = self._link_poses(), self._bodies.bodies.values()
+            poses, known = self._link_poses(), tuple(self._bodies.bodies.values())
         bodies = tuple(replace(one, meaning=Meaning.UNKNOWN) for one in known if one.body.link in poses)
         clearance = Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
         return Picture(poses, bodies, (), 0, clearance, clearance, 0, ())
@@ -320,9 +320,9 @@ class ShownService:
             return self.blank_picture(silent)
         near = self.near
         with self._lock:
-            answer, poses, known = self._answer, self._link_poses(), self._bodies.bodies.values()
-            missing = self._describe_missing(answer, poses)
-        max_distance = float(self._values.get("max_distance", math.nan)) or math.inf
+            answer, poses, known = self._answer, self._link_poses(), tuple(self._bodies.bodies.values())
+            missing, values = self._describe_missing(answer, poses), self._values
+        max_distance = float(values.get("max_distance", math.nan)) or math.inf
         pairs = answer.pairs
         lower, upper = (np.array([getattr(pair, name) for pair in pairs]) for name in ("lower", "upper"))
         found = meanings(lower, upper, near)

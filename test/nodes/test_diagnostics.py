@@ -80,7 +80,8 @@ def test_node_without_a_robot_lacks_its_description(monitor, capsys):
 
 
 @pytest.mark.ci
-def test_without_a_robot_the_reason_is_an_error(monitor):
+def test_without_a_robot_the_reason_is_an_error(watched_node, monitor):
+    assert "waiting for a robot description on topic '/robot_description'" in watched_node.output()
     status, values = monitor.wait_for("robot", lambda s: s.level == ERROR)
     assert status.message.startswith("no robot") and "robot_description" in status.message
     assert status.hardware_id == "none"

@@ -180,6 +180,9 @@ class World(Part):
         """Listen to topics."""
         for topic in TOPICS:
             self.endpoints.listen(String, topic, partial(self._take_description, topic), LATCHED)
+        if not self.parameter("robot_description"):
+            topic = self.node.resolve_topic_name("robot_description")
+            self.node.get_logger().info(f"waiting for a robot description on topic '{topic}'")
         if self.parameter("require_scene"):
             words = "no whole planning scene received yet (require_scene: true)"
             self._pending = [_of_unknown("require_scene", words)]
