@@ -35,7 +35,7 @@ class MarkerBodies:
     prefix: str
     """Prefix of the node's frame names, before the names of links."""
     bodies: dict[int, DrawnBody] = field(default_factory=dict)
-    """Bodies by marker id, with the meanings of their colours."""
+    """Bodies by marker id, with the meanings of their colours; each has another name."""
     objects: set[int] = field(default_factory=set)
     """Ids of the bodies whose owner is an object of the world; their poses are those of the objects."""
     frames: dict[str, tuple[str, FloatArray]] = field(default_factory=dict)
@@ -46,12 +46,15 @@ class MarkerBodies:
     """Error in an unreadable message; empty: none."""
     changed_at: float = -math.inf
     """Monotonic time of the last new, changed or deleted body, s."""
+    _first: dict[str, int] = field(default_factory=dict)
+    """For each name, the id of the first marker that had it."""
 
     def take_markers(self, message: MarkerArray) -> None:
         """Process a message; raise `InputError` if the pose of a body is invalid."""
         for marker in message.markers:
             if marker.action == Marker.DELETEALL:
                 self.bodies.clear()
+                self._first.clear()
                 self.incomplete = self.trouble = ""
                 self.changed_at = time.monotonic()
             elif marker.ns == "incomplete":
@@ -67,6 +70,8 @@ class MarkerBodies:
         meaning = next((one for one, ours in COLOURS.items() if (np.abs(colour - ours) < 0.5).all()), Meaning.UNKNOWN)
         link = marker.header.frame_id.removeprefix(self.prefix)
         name, owner, kind, *_ = [*(marker.text or f"body {marker.id}").split("\n"), "", ""]
+        if self._first.setdefault(name, marker.id) != marker.id:  # the node draws a large body in several markers
+            name = f"{name} ({marker.id})"
         known = self.bodies.get(marker.id)
         points = np.array([(point.x, point.y, point.z) for point in marker.points]).reshape(-1, 3)
         if marker.type == Marker.CUBE_LIST:

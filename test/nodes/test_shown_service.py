@@ -200,6 +200,16 @@ def test_a_body_sent_again_is_drawn_again_only_if_its_triangles_differ(change):
     assert (bodies.changed_at == seen) == (change == "colour")
 
 
+def test_pieces_of_a_large_body_are_drawn_one_and_all():
+    bodies, pieces = MarkerBodies("node/"), message_of("a", "b", "c")
+    for marker in pieces.markers[:2]:
+        marker.text = "mesh\ntable\nobject"
+    for _ in range(2):  # the second time nothing changes
+        bodies.take_markers(pieces)
+        assert len(set(names_of(bodies))) == 3 and "mesh" in names_of(bodies)
+        assert [one.owner for one in bodies.bodies.values()] == ["table", "table", "hand"]
+
+
 def test_deleted_bodies_are_gone():
     bodies = MarkerBodies("node/")
     bodies.take_markers(message_of("a", "b", "c", clear=True))
