@@ -102,22 +102,28 @@ def test_each_answer_is_of_one_robot_while_it_is_replaced(ahead):
     setter = ahead.node.create_client(SetParametersAtomically, f"{NAME}/set_parameters_atomically", **deep)
     assert ahead.wait(lambda: setter.service_is_ready() and call.service_is_ready())
     ahead.spin(0.2)
-    radii, calls, changes = [0.05, 0.1, 0.2, 0.3], [], []
-    for turn in range(24):
-        calls += [call.call_async(GetMinDistance.Request(max_results=1)) for _ in range(5)]
+    radii, calls, changes, turn = [0.05, 0.1, 0.2, 0.3], [], [], 0
+
+    def distances():
+        answers = [future.result() for future in calls if future.done()]
+        return {round(answer.distances.pairs[0].distance, 9) for answer in answers if answer.success}
+
+    while turn < 24 or len(distances()) < 2:
+        assert ahead.wait(lambda: sum(not future.done() for future in calls) < 150)
+        calls.extend(call.call_async(GetMinDistance.Request(max_results=1)) for _ in range(5))
         text = Parameter("robot_description", value=urdf_with_radius(radii[turn % 4])).to_parameter_msg()
         changes.append(setter.call_async(SetParametersAtomically.Request(parameters=[text])))
         ahead.spin(0.01)
+        turn += 1
     assert ahead.wait(lambda: all(future.done() for future in calls + changes))
-    assert all(change.result().result.successful for change in changes)
+    reasons = {change.result().result.reason for change in changes if not change.result().result.successful}
+    assert all("the robot is being read" in reason for reason in reasons)  # on a slow machine
     assert ahead.until(lambda response: response.success)
     answers = [future.result() for future in calls]
     refused = {answer.message for answer in answers if not answer.success}
     assert refused <= {"no robot yet: its description is being read"}
-    answers = [answer for answer in answers if answer.success]
-    found = {round(answer.distances.pairs[0].distance, 9) for answer in answers}
-    assert found <= {round(1.4 - radius, 9) for radius in radii} and len(found) > 1
-    for answer in answers:
+    assert distances() <= {round(1.4 - radius, 9) for radius in radii}
+    for answer in (answer for answer in answers if answer.success):
         pair = answer.distances.pairs[0]
         points = np.array([[point.x, point.y, point.z] for point in (pair.point_a, pair.point_b)])
         assert np.linalg.norm(points[1] - points[0]) == pytest.approx(pair.distance, abs=1e-9)
