@@ -61,7 +61,9 @@ class MarkerBodies:
                 self.incomplete = marker.text if marker.action == Marker.ADD else ""
             elif marker.ns == "bodies" and marker.action == Marker.ADD:
                 self._take_body(marker)
-            elif marker.ns == "bodies" and self.bodies.pop(marker.id, None) is not None:
+            elif marker.ns == "bodies" and (gone := self.bodies.pop(marker.id, None)) is not None:
+                if self._first.get(gone.body.name) == marker.id:
+                    del self._first[gone.body.name]
                 self.changed_at = time.monotonic()
 
     def _take_body(self, marker: Marker) -> None:

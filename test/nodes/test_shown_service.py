@@ -200,7 +200,7 @@ def test_a_body_sent_again_is_drawn_again_only_if_its_triangles_differ(change):
     assert (bodies.changed_at == seen) == (change == "colour")
 
 
-def test_pieces_of_a_large_body_are_drawn_one_and_all():
+def test_all_pieces_of_a_large_body_are_drawn():
     bodies, pieces = MarkerBodies("node/"), message_of("a", "b", "c")
     for marker in pieces.markers[:2]:
         marker.text = "mesh\ntable\nobject"
@@ -215,5 +215,9 @@ def test_deleted_bodies_are_gone():
     bodies.take_markers(message_of("a", "b", "c", clear=True))
     bodies.take_markers(MarkerArray(markers=[Marker(ns="bodies", id=ord("b"), action=Marker.DELETE)]))
     assert names_of(bodies) == ["a", "c"]
+    again = message_of("b")
+    again.markers[0].id = 1000  # the name is free
+    bodies.take_markers(again)
+    assert names_of(bodies) == ["a", "b", "c"]
     bodies.take_markers(message_of("c", clear=True))
     assert names_of(bodies) == ["c"]

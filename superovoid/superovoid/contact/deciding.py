@@ -9,7 +9,7 @@ two convex bodies              GJK ends as soon as a direction proves them no cl
                                its tetrahedron holds the origin, its least height proves an overlap
 a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh`)
 compounds                      their members, by the same proofs
-undecided pairs                the solver with the threshold as its stop rule (`Limit`)
+undecided pairs                the solver, which may end at the threshold (`Limit`)
 """
 
 from __future__ import annotations

@@ -321,7 +321,7 @@ def _answer_cores(pair, n, goal, far, budget):
 
 @kernel(separate=True)
 def solve_convex(first, second, limit, state, rotation, out):
-    """Two convex bodies, or a sphere and a torus; beyond the limit's distance the interval may be a wide one."""
+    """Solve two cores, or a sphere and a torus; beyond the limit's distance the interval may be a wide one."""
     task = begin(first, second, rotation)
     pair = task.pair
     a, ka = pair.a.row, pair.a.kind

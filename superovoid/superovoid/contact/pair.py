@@ -48,11 +48,11 @@ class PlacedBody(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """The stop rule of all queries: when the interval of an answer is narrow enough, and how much it may cost.
+    """When the interval of an answer is narrow enough, and how much it may cost.
 
     An interval is enough if it is as narrow as the tolerance, if it lies above `beyond`, or if it lies below `below`. A
     query for a distance has inf and -inf there, a query with a cut-off has the cut-off as `beyond`, and a query with a
-    threshold has the threshold as both.
+    threshold has the threshold as both. The solvers of two superovoids, of toruses and of meshes ignore both.
     """
 
     tolerance: float

@@ -48,7 +48,7 @@ class Ends(NamedTuple):
 class IdleMemory(list[Memory]):
     """Memory of finished calls, for reuse by later calls; a pickle or deep copy of it is empty.
 
-    Threads share it without a lock, which a fork might copy while it is held: each step of a method is atomic.
+    Threads share it. It has no lock, because a fork could copy one that is held; each step of a method is atomic.
     """
 
     def __reduce__(self) -> tuple[type[IdleMemory[Memory]], tuple[()]]:

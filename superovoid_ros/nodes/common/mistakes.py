@@ -133,8 +133,8 @@ def reason_of(error: BaseException) -> str:
 def drop_tracebacks(error: object) -> None:
     """Drop the tracebacks of an `InputError` and its causes, which are not printed.
 
-    Their frames hold messages and scenes. If a frame also refers to the error, all would stay until a full collection
-    of garbage.
+    Their frames hold messages and scenes. If a frame also refers to the error, all would stay until a full garbage
+    collection.
     """
     one = error if isinstance(error, InputError) else None
     while one is not None:

@@ -10,8 +10,8 @@ eigenvalues between 0 and 1. So with d = u . n the minimum of |u|^2 / 2 has the 
 
     (I - P + d S) a = -u        (tangential parts)
 
-which is positive semidefinite: the steps go downhill, whatever part of the core is nearest. Both bounds are in closed
-form at each step: y and pi(y) are points of the bodies, and n is the exact normal of B at y, so
+which is positive semidefinite: each step begins downhill, whatever part of the core is nearest. Both bounds are in
+closed form at each step: y and pi(y) are points of the bodies, and n is the exact normal of B at y, so
 
     n . y - h_A(n) <= sd <= |u|.
 """

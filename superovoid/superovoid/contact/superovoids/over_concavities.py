@@ -63,7 +63,7 @@ def apart_over_concavities(pair, answer, goal):
 
 
 @kernel
-def after_search_of_hulls(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
+def answer_from_hulls(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
     """Answer for a pair with a non-convex body, from the contact of the hulls.
 
     The closest points of the hulls may lie on a bitangent plane over a concavity; then each of the two contacts of that

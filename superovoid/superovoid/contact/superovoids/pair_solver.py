@@ -40,7 +40,7 @@ from superovoid.contact.superovoids.certificate import gap_tolerance
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.newton import observe, point_with_normal
 from superovoid.contact.superovoids.over_concavities import (
-    after_search_of_hulls,
+    answer_from_hulls,
     apart_over_concavities,
     proved_contact,
 )
@@ -135,7 +135,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
     hull_lower = -optimum.value - margin
     hull_upper = -optimum.proved + margin
     if a[HAS_CONCAVITY] + b[HAS_CONCAVITY] > 0.0:
-        return after_search_of_hulls(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
+        return answer_from_hulls(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
     if optimum.converged:
         answer = best
         if optimum.value < value:
@@ -245,7 +245,7 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
         elif start == 2:
             nearest = nearest_by_gjk(pair, n, goal, best.iterations)
-            fa, fb, steps = nearest.fa, nearest.fb, steps
+            fa, fb = nearest.fa, nearest.fb
         answer = newton_from(pair, fa, fb, goal, steps, nearest.iterations)
         if is_closed(answer, goal):
             return answer

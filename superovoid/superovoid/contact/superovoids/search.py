@@ -157,7 +157,7 @@ def _better_minimum(problem, best, n, m, fa, fb, counts):
     for attempt in range(_ATTEMPTS):
         if converged:
             break
-        # Newton on surface points is quick; if it circles or climbs, Newton on h_M goes down, to where it may converge.
+        # Newton on surface points is quick; if it circles or climbs, Newton on h_M leads to where it may converge.
         if attempt % 2 == 0:
             ok, used, ga, gb, k = solve(pair, fa, fb, problem.tolerance, COLD_ITERATIONS)
             counts[COUNTS.iterations] += 0 if ok else used

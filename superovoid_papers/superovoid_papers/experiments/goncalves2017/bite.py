@@ -370,7 +370,7 @@ def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> P
 def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
     """Return lines about the scene's answers, which judge the others, and about the bodies' concavities."""
     scene = EngineScene(robot, closest_only=False)
-    answers = intersecting = open_ = unproved = 0
+    answers = intersecting = in_concavities = unproved = 0
     widest = 0.0
     for frame in bite:
         scene.place(robot.forward_kinematics(frame.positions, frame.base_poses))
@@ -379,13 +379,13 @@ def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
         answers += len(found)
         intersecting += found.statistics.intersecting
         in_concavity = (found.status & Status.NON_CONVEX) != 0
-        open_ += int(in_concavity.sum())
+        in_concavities += int(in_concavity.sum())
         unproved += int((~in_concavity & ((found.status & Status.UNPROVEN) != 0)).sum())
         widest = max(widest, float((found.upper - found.lower)[in_concavity].max(initial=0.0)))
     depths = [depth for depth in (body.shape.convexity().concavity for body in robot.bodies) if depth > 0.0]
     return [
-        f"certified answers: {answers}, of which {intersecting} intersecting; {open_} at a concavity (intervals of "
-        f"at most {widest:.1e} m), {unproved} others unproved",
+        f"certified answers: {answers}, of which {intersecting} intersecting; {in_concavities} at a concavity "
+        f"(intervals of at most {widest:.1e} m), {unproved} others unproved",
         f"bodies with a concavity: {len(depths)} of {len(robot.bodies)}, "
         f"{', '.join(f'{depth:.0e}' for depth in depths)} m deep",
     ]

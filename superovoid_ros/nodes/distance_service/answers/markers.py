@@ -60,7 +60,7 @@ _REFRESH = 5
 
 
 class _Drawn(NamedTuple):
-    """What one marker draws: a body, the cubes of one size, or a piece of these."""
+    """Content of one marker: a body, the cubes of one size, or a piece of these."""
 
     bodies: tuple[Body, ...]
     index: int
@@ -72,7 +72,7 @@ class _Drawn(NamedTuple):
     piece: slice | None
     """Its triangles or cubes; None: all."""
     number: int
-    """Number of this value, counted over all."""
+    """Number of this content; new content has another."""
 
     def to_send(self) -> Marker:
         """Return the marker with its points; a piece would need too much memory if it kept them."""

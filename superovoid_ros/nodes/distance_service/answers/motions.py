@@ -300,7 +300,8 @@ class MotionActions(Searches):
             motion.end(code.val, code.message)  # controllers must not go on after a bug of this node
             self.statistics.call(action.__name__, error)
             self.log.warning(name, f"{name}: {code.message}")
-            drop_tracebacks(error), drop_tracebacks(motion.problem)
+            for one in (error, motion.problem):
+                drop_tracebacks(one)
         motion.tell("IDLE")
         result.error_code = code
         if self._motion is motion:
