@@ -44,7 +44,7 @@ from superovoid.contact.convex import alternating, cores, mesh, nearest_to_core,
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces, unit_vector
-from superovoid.contact.pair import Pair
+from superovoid.contact.pair import UNDECIDED, Limit, Pair, verdict_of
 from superovoid.contact.superovoids.pair_solver import comparison, relative_pose, solve_pair
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS, allowance
@@ -305,14 +305,14 @@ def _from_point(pair, margin):
 
 
 @kernel(_nrt=True)
-def _answer_cores(pair, n, goal, far, budget):
+def _answer_cores(pair, n, goal, limit):
     w = difference.new_workspace()
-    answer = cores.solve_cores(pair, n, goal, far, budget, w)
+    answer = cores.solve_cores(pair, n, goal, limit, w)
     beside = off_line(answer.x, answer.y, -norm(sub(answer.y, answer.x)), answer.n)
     if answer.distance > 0.0 and beside > goal and answer.upper - answer.lower <= goal:
         # Points are off the normal by the square root of a closed interval: a narrower interval brings them closer.
         fine = 0.01 * goal
-        other = cores.solve_cores(pair, answer.n, fine, far, budget, w)
+        other = cores.solve_cores(pair, answer.n, fine, limit, w)
         length = norm(sub(other.y, other.x))
         if other.upper - other.lower <= goal and off_line(other.x, other.y, -length, other.n) < beside:
             return other
@@ -344,7 +344,8 @@ def solve_convex(first, second, limit, state, rotation, out):
         if closed:
             answer = _from_point(pair, margin)
         else:
-            answer = _answer_cores(pair, n, goal, far + margin, limit.budget)
+            of_cores = Limit(0.0, limit.budget, far + margin, limit.below + balls - margin)
+            answer = _answer_cores(pair, n, goal, of_cores)
             is_curved = False
     status, is_far = answer.status, answer.lower > far
     if not is_far:
@@ -374,12 +375,13 @@ def solve_non_convex(first, second, limit, state, rotation, out):
     goal, wanted, _ = _widths(pair, limit.tolerance)
     n, is_torus = _start_direction(task, state), pair.b.kind == kinds.TORUS
     if is_torus:
-        answer = torus.solve(pair, n, goal, limit.budget)
+        answer = torus.solve(pair, n, goal, limit)
     else:
-        answer = mesh.solve(pair, n, goal, limit.budget)
+        answer = mesh.solve(pair, n, goal, limit)
     status = answer.status
     is_open = status & UNPROVEN != 0 or answer.upper - answer.lower > goal
-    if is_open or is_torus or answer.distance < 0.0:
+    is_decided = verdict_of(answer.lower, answer.upper, limit) != UNDECIDED
+    if not is_decided and (is_open or is_torus or answer.distance < 0.0):
         # After the translation the bodies touch to rounding: their points may lie deeper than the interval is wide.
         answer = _on_surfaces(answer, pair, is_open or is_torus)
     balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
@@ -395,7 +397,7 @@ def solve_members(a, b, limit, state, rotation, out):
     """As `compounds.solve_within`, for two bodies that are not compounds."""
     method = METHODS[kinds.kind_of(a.row), kinds.kind_of(b.row)]
     if method == OVOIDS:
-        solve_pair(a.row, b.row, a.pose, b.pose, limit.tolerance, limit.budget, state, rotation, out)
+        solve_pair(a.row, b.row, a.pose, b.pose, limit, state, rotation, out)
     elif method == HALF_SPACES:
         solve_half_spaces(a, b, limit, state, rotation, out)
     elif method == CONVEX:

@@ -52,7 +52,7 @@ class Limit(NamedTuple):
 
     An interval is enough if it is as narrow as the tolerance, if it lies above `beyond`, or if it lies below `below`. A
     query for a distance has inf and -inf there, a query with a cut-off has the cut-off as `beyond`, and a query with a
-    threshold has the threshold as both. The solvers of two superovoids, of toruses and of meshes ignore both.
+    threshold has the threshold as both.
     """
 
     tolerance: float

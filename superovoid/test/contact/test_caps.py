@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Superovoid, distance
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH
-from superovoid.contact.pair import Pair
+from superovoid.contact.pair import Limit, Pair
 from superovoid.contact.superovoids import caps, majorants, pair_solver
 from superovoid.contact.superovoids.answers import WARM_ITERATIONS, newton_from
 from superovoid.contact.superovoids.caps import largest_cap
@@ -19,6 +19,8 @@ from superovoid.contact.superovoids.newton import observe
 from superovoid.shapes.kernels import support_function, surface
 
 from draws import any_superovoid, few_or_many, mild_superovoid, unit
+
+LIMIT = Limit(1e-9, 4000, math.inf, -math.inf)
 
 
 def signs_of(f):
@@ -160,7 +162,7 @@ def overlapping_pairs(count, seed):
         pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
         pose[:3, 3] = unit(rng) * rng.uniform(0.2, 0.8)
         state, out = np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
-        pair_solver.solve_pair(a._packed_row, b._packed_row, np.eye(4), pose, 1e-9, 4000, state, np.empty((3, 3)), out)
+        pair_solver.solve_pair(a._packed_row, b._packed_row, np.eye(4), pose, LIMIT, state, np.empty((3, 3)), out)
         if out[RESULT.distance] > -0.05:
             continue
         count -= 1

@@ -87,11 +87,12 @@ def _with_rival(pair, net, found, w):
 
 
 @kernel(_nrt=True)
-def search(pair, found, goal, budget, w):
+def search(pair, found, goal, refuted, enough, budget, w):
     """Find the global minimum of h_M and prove it, best bound first.
 
-    `found.n` is the direction to start from, and `found.proved` a lower bound of the minimum. Returns a `SearchResult`
-    whose `proved` holds whether or not the goal was reached.
+    `found.n` is the direction to start from, and `found.proved` a lower bound of the minimum. The search ends at a
+    value below `refuted`, or a bound of `enough`. Returns a `SearchResult` whose `proved` holds whether or not the goal
+    was reached.
     """
     known = found.proved
     net = new_net(budget)
@@ -108,7 +109,8 @@ def search(pair, found, goal, budget, w):
     while net.counts[COUNTS.waiting] > 0:
         cell = net.heap[0]
         bound = net.key[cell]
-        if max(bound, known) >= found.value - goal or found.spent >= budget:
+        is_enough = max(bound, known) >= min(found.value - goal, enough) or found.value < refuted
+        if is_enough or found.spent >= budget:
             proved = min(proved, bound)
             break
         net.counts[COUNTS.waiting] = without_first(net.heap, net.key, net.counts[COUNTS.waiting])

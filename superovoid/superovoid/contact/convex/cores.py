@@ -56,7 +56,7 @@ from superovoid.contact.minkowski.difference import (
     put,
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
-from superovoid.contact.pair import Pair
+from superovoid.contact.pair import Limit, Pair
 from superovoid.contact.superovoids.nearest_pieces import is_in_ovoids
 from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
 from superovoid.shapes.kernels import kinds
@@ -137,7 +137,7 @@ def _ball_depth(pair, f, x, y, n):
 
 
 @kernel(separate=True)
-def solve_cores(pair, n, goal, beyond, budget, w):
+def solve_cores(pair, n, goal, limit, w):
     """Compute the signed distance of two cores, each convex or a non-convex superovoid.
 
     Parameters
@@ -146,28 +146,29 @@ def solve_cores(pair, n, goal, beyond, budget, w):
         Unit direction from A to B to start from.
     goal : float
         Width of the interval to reach, m.
-    beyond : float
-        Give up, with the interval known by then, once the distance is proved to exceed this.
-    budget : int
-        Limit of support points for the search. If 0, points that realise the distance are enough, whatever their
-        direction (`with_facing_points`).
+    limit : Limit
+        Of the cores, without balls. Its budget is of support points of the search. If it is 0, points that realise the
+        distance are enough, whatever their direction (`with_facing_points`).
     """
+    budget, beyond = limit.budget, limit.beyond
     # Without a budget the cores are boxes about parts of a mesh, for which a lower bound is enough.
     over_concavity = next_to_concavity.is_for(pair) and (
         budget > 0 or pair.a.kind == kinds.TRIANGLE or pair.b.kind == kinds.TRIANGLE
     )
     over_concavity = over_concavity and pair.a.kind != kinds.TORUS and pair.b.kind != kinds.TORUS
-    answer = _of_hulls(pair, n, goal, beyond, np.int64(0) if over_concavity else budget, w)
+    of_hulls = Limit(0.0, np.int64(0), beyond, limit.below) if over_concavity else limit
+    answer = _of_hulls(pair, n, goal, of_hulls, w)
     if over_concavity and not (answer.upper - answer.lower <= goal or answer.lower > beyond):
-        return _over_concavity(pair, answer, goal, beyond, budget, w)
+        return _over_concavity(pair, answer, goal, limit, w)
     if budget > 0 and answer.lower <= beyond and 0.0 < answer.distance < math.inf:
         return with_facing_points(pair, answer, goal, error_margin(pair.a.row, pair.b.row, pair.centre), w)
     return answer
 
 
 @kernel
-def _of_hulls(pair, n, goal, beyond, budget, w):
+def _of_hulls(pair, n, goal, limit, w):
     """As `solve_cores`, with bounds of the hull of a non-convex superovoid, and points in any direction."""
+    budget, beyond = limit.budget, limit.beyond
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     margin = error_margin(a, b, pair.centre)
@@ -196,7 +197,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     lower = min(found.lower - margin, length)
     clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
     if found.overlap or not (length - lower <= goal or clear or found.lower > beyond or budget == 0):
-        return solve_overlap(pair, found, goal, margin, budget, w)
+        return solve_overlap(pair, found, goal, margin, limit, w)
     own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
     if not own:
         x, y = onto_surfaces(pair, x, y, found.n, False)
@@ -235,14 +236,14 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
 
 
 @kernel
-def _over_concavity(pair, answer, goal, beyond, budget, w):
+def _over_concavity(pair, answer, goal, limit, w):
     """Solve a non-convex superovoid and a convex core from bounds of its pieces, if its hull leaves the answer open.
 
     Reports an overlap only if a common point of the cores is known.
     """
     margin = error_margin(pair.a.row, pair.b.row, pair.centre)
     balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
-    found = next_to_concavity.nearest_points(pair, answer.n, 0.5 * goal, beyond, margin)
+    found = next_to_concavity.nearest_points(pair, answer.n, 0.5 * goal, limit.beyond, margin)
     x, y, length = found.x, found.y, norm(sub(found.y, found.x))
     iterations = answer.iterations + found.views
     if found.upper > balls:
@@ -250,8 +251,8 @@ def _over_concavity(pair, answer, goal, beyond, budget, w):
         n = direction_of(x, y, found.n) if length > goal else found.n
         if found.lower > 0.0:
             return CoreAnswer(length, min(found.lower, length), length + margin, x, y, n, iterations, 0)
-        if budget > 0:
-            hulls = _of_hulls(pair, answer.n, goal, beyond, budget, w)
+        if limit.budget > 0:
+            hulls = _of_hulls(pair, answer.n, goal, limit, w)
             answer = hulls if hulls.lower > answer.lower else answer
         if length <= goal and length - answer.lower <= goal:
             n = answer.n
@@ -271,8 +272,8 @@ def _over_concavity(pair, answer, goal, beyond, budget, w):
             >= balls
         ):
             return CoreAnswer(length, length - 0.25 * goal - margin, length + margin, x, y, n, iterations, 0)
-    if budget > 0:
-        answer = _of_hulls(pair, answer.n, goal, beyond, budget, w)
+    if limit.budget > 0:
+        answer = _of_hulls(pair, answer.n, goal, limit, w)
     upper = max(answer.lower, min(answer.upper, found.upper))
     distance = min(answer.distance, upper)
     iterations += answer.iterations
@@ -312,8 +313,9 @@ def with_facing_points(pair, answer, goal, margin, w):
 
 
 @kernel
-def solve_overlap(pair, descent, goal, margin, budget, w):
+def solve_overlap(pair, descent, goal, margin, limit, w):
     """Solve cores that overlap, touch, or are too near to touching for GJK to decide."""
+    refuted, enough = -limit.beyond - margin, margin - limit.below  # h_M and a bound of it that decide
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     ovoid_a, ovoid_b = ka == kinds.SUPEROVOID, kb == kinds.SUPEROVOID
@@ -338,18 +340,20 @@ def solve_overlap(pair, descent, goal, margin, budget, w):
                 back = scale(-1.0, start.n)
                 f, _ = support(b, rotate_back(pair.rotation, back))
                 depth = max(depth, _ball_depth(pair, f, start.y, start.x, back))
-            if start.value - depth <= goal:
+            if start.value - depth <= goal or depth >= enough:
                 break
     ball_depth = depth
     # For a non-convex body, a search of hulls proves as much as that of a convex body inside it at most.
     deficit = concavity_deficit(a, ka) + concavity_deficit(b, kb)
     width = 0.5 * goal + min(0.1 * deficit, HULL_GOAL * min(a[SIZE], b[SIZE]))
-    if not (start.value - depth <= goal) and revolution.is_for(pair):
-        start = revolution.search(pair, start, width, budget, w)
+    enough += deficit
+    if not (start.value - depth <= goal or depth >= enough) and revolution.is_for(pair):
+        start = revolution.search(pair, start, width, limit.budget, w)
         depth = max(depth, start.proved)
-    if not (start.value - depth <= max(goal, width)):
+    if not (start.value - depth <= max(goal, width) or depth >= enough):
         value, _, n, x, y, is_polished, spent, rival = start
-        start = search(pair, SearchResult(value, depth, n, x, y, is_polished, spent, rival), width, budget, w)
+        start = SearchResult(value, depth, n, x, y, is_polished, spent, rival)
+        start = search(pair, start, width, refuted, enough, limit.budget, w)
         depth = max(depth, start.proved)
     # On a face or an edge of M the support points of one direction lie anywhere.
     end = AlignedPoints(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))

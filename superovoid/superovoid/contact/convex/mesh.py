@@ -51,7 +51,7 @@ from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.contact_points import ALONG, holds_means, off_normal
 from superovoid.contact.minkowski.flats import REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of, unit_vector
-from superovoid.contact.pair import Pair
+from superovoid.contact.pair import UNDECIDED, Limit, Pair, verdict_of
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
 from superovoid.values.status import NON_UNIQUE, UNPROVEN
@@ -94,7 +94,7 @@ def _part_distance(pair, n, goal, beyond, w):
     k = alternating.nearest_points(pair, goal, difference.error_margin(pair.a.row, pair.b.row, centre), beyond)
     if k.upper - k.lower <= goal or k.lower > beyond:
         return k, False
-    k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
+    k = cores.solve_cores(pair, n, goal, Limit(0.0, np.int64(0), beyond, -math.inf), w)
     return k, k.lower == -math.inf
 
 
@@ -512,11 +512,14 @@ def _normal_of(pair, contact, direction, goal, margin, w):
 
 
 @kernel(_nrt=True)
-def solve(pair, n, goal, budget):
-    """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
+def solve(pair, n, goal, limit):
+    """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted.
+
+    Ends as soon as the interval decides about the ends of the limit.
+    """
     w, ball = difference.new_workspace(), kinds.ball_radius(pair.a.row, pair.a.kind)
     margin = difference.error_margin(pair.a.row, pair.b.row, pair.centre)
-    gap = nearest_triangles(pair, n, goal, math.inf, 0.0, True, w)
+    gap = nearest_triangles(pair, n, goal, limit.beyond + margin, 0.0, True, w)
     if not may_overlap(pair, gap, margin):
         d, lower = gap.upper, min(gap.lower - margin, gap.upper)
         return cores.CoreAnswer(d, lower, d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
@@ -528,16 +531,17 @@ def solve(pair, n, goal, budget):
         if translations[0, 0] - proved <= 0.5 * goal:
             best, direction = _shortest_translation(pair, translations, count, best, direction, goal, margin, w)
     if not best - proved <= goal:
-        hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
+        hulls = cores.solve_cores(pair, n, goal, Limit(0.0, limit.budget, math.inf, -math.inf), w)
         if ball - hulls.lower < best:
             best, direction = ball - hulls.lower, hulls.n
         count, deep, steps = _propose_translations(pair, gap, n, goal, margin, translations, count, w)
         proved, iterations = max(proved, deep), iterations + hulls.iterations + steps
         best, direction = _shortest_translation(pair, translations, count, best, direction, goal, margin, w)
+    upper = margin - proved if gap.lower > margin or proved > 0.0 else max(margin, gap.upper)
+    if verdict_of(-best - margin, upper, limit) != UNDECIDED:
+        return cores.CoreAnswer(-best, -best - margin, upper, gap.x, gap.y, direction, iterations, 0)
     contact = _contact_after(pair, best, direction, goal, margin, w)
-    lower, upper = -contact.length - margin, margin - proved
-    if not (gap.lower > margin or proved > 0.0):
-        upper = max(margin, gap.upper)
+    lower = -contact.length - margin
     if contact.length < 0.0:
         upper = norm(sub(contact.y, contact.x)) + margin
     flags = UNPROVEN

@@ -32,7 +32,7 @@ from superovoid.contact.minkowski import difference, revolution
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of
-from superovoid.contact.pair import Pair
+from superovoid.contact.pair import Limit, Pair
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, RADIUS, SIZE
@@ -70,7 +70,7 @@ def _distance_at(pair, n, goal, budget, w):
         k, _ = nearest_to_core.solve(apart, scale(-1.0, n), goal, difference.error_margin(a, pair.b.row, p), math.inf)
         if k.upper - k.lower <= goal:
             return cores.CoreAnswer(k.distance, k.lower, k.upper, add(k.y, p), p, scale(-1.0, k.n), k.iterations, 0)
-    k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
+    k = cores.solve_cores(pair, n, goal, Limit(0.0, budget, math.inf, -math.inf), w)
     # The best bound may be that of another direction; only with its own is n a subgradient.
     c = difference.difference_support(pair, k.n)
     return cores.CoreAnswer(k.distance, min(-c.h, k.distance), k.upper, k.x, k.y, k.n, k.iterations, k.status)
@@ -136,7 +136,7 @@ def _nearest_in_concavity(pair, n, goal, enough, budget, w):
     """Do as `nearest_on_circle` for a non-convex superovoid; for a common point with the circle, return its depth."""
     margin = difference.error_margin(pair.a.row, pair.b.row, pair.centre)
     found = next_to_concavity.nearest_points(pair, n, 0.5 * goal, enough, margin)
-    length = norm(sub(found.y, found.x))
+    length = norm(sub(found.y, found.x)) if found.upper < math.inf else math.inf
     n = direction_of(found.x, found.y, found.n)
     if found.upper <= 0.0:
         point = kinds.Core(pair.b.row, kinds.CODE[kinds.POINT], pair.b.pool)
@@ -281,15 +281,20 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
 
 
 @kernel(_nrt=True)
-def solve(pair, n, goal, budget):
-    """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted."""
+def solve(pair, n, goal, limit):
+    """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted.
+
+    Ends as soon as the interval decides about the ends of the limit.
+    """
     w = difference.new_workspace()
     a, ka, b = pair.a.row, pair.a.kind, pair.b.row
-    rotation, centre = pair.rotation, pair.centre
+    rotation, centre, budget = pair.rotation, pair.centre, limit.budget
     margin = difference.error_margin(a, b, centre) + a[kinds.PLANE_LOSS]
     ball_a, ball_b = kinds.ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
-    core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)
+    near = radii + max(-goal, limit.below - margin)
+    # The distance of the circle from A bounds no depth.
+    core = nearest_on_circle(pair, n, goal, max(0.0, limit.beyond) + radii + margin, near, budget, w)
     distance, lower, upper, x, y, _, _, _ = cores.with_balls(core, ball_a, ball_b)
     lower, upper = lower - margin, upper + margin
     # The direction of a search is known to the square root of its tolerance only; its points are exact.
@@ -298,9 +303,13 @@ def solve(pair, n, goal, budget):
     flags = NON_UNIQUE if shared else 0
     if distance >= 0.0:
         return cores.CoreAnswer(distance, lower, max(upper, distance), x, y, n, core.iterations, flags)
+    if upper < limit.below:
+        return cores.CoreAnswer(distance, -math.inf, upper, x, y, core.n, core.iterations, flags)
     # The hulls: a disc with a ball for the torus.
-    hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
+    hulls = cores.solve_cores(pair, core.n, goal, Limit(0.0, budget, math.inf, -math.inf), w)
     deepest = hulls.lower - radii
+    if deepest >= limit.beyond:
+        return cores.CoreAnswer(distance, min(deepest, distance), upper, x, y, hulls.n, core.iterations, flags)
     # The shortest translation of a point of the circle out of A may leave the rest of the circle in A.
     if upper - deepest <= goal and difference.difference_support(pair, core.n).h + radii <= goal - distance:
         return cores.CoreAnswer(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)

@@ -13,6 +13,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot, norm, sub
 from superovoid.contact.minkowski.flats import REACH
+from superovoid.contact.pair import UNDECIDED, verdict_of
 from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids.certificate import is_flat, lower_bound
 from superovoid.contact.superovoids.newton import solve
@@ -87,6 +88,12 @@ def with_iterations(answer, iterations):
 def is_closed(answer, goal):
     """Return whether the interval is as narrow as requested."""
     return answer.upper - answer.lower <= goal
+
+
+@kernel
+def is_enough(answer, goal, limit):
+    """Return whether the interval is as narrow as requested, or decides about the ends of a limit."""
+    return is_closed(answer, goal) or verdict_of(answer.lower, answer.upper, limit) != UNDECIDED
 
 
 @kernel

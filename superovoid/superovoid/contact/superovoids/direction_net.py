@@ -50,10 +50,7 @@ COUNTS, COUNTS_LENGTH = layout(1, waiting=float, cells=float, vertices=float, sp
 
 
 class Problem(NamedTuple):
-    """A search for the least h_M of two bodies, or a proof that the least h_M of inner bodies is at least a value.
-
-    A direction along which h_M of the inner bodies is below `refuted` refutes that value.
-    """
+    """A search for the least h_M of two bodies, or a proof that the least h_M of inner bodies is at least a value."""
 
     pair: Pair
     radius: float  # radius of the balls taken off
@@ -62,7 +59,8 @@ class Problem(NamedTuple):
     inside: bool  # whether M is the difference of the inner bodies
     inner_a: InnerShare
     inner_b: InnerShare
-    refuted: float  # h_M of inner bodies below which the search ends, m
+    refuted: float  # m: the search ends once a direction has an h_M below this
+    enough: float  # m: the search ends once the least h_M is proved to be at least this
     workspace: NDArray[np.float64]  # scratch of Newton's method on h_M
 
 

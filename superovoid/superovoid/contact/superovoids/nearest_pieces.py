@@ -454,11 +454,11 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
 
 
 @kernel
-def nearest_of_ovoids(pair, n, answer, goal, margin):
+def nearest_of_ovoids(pair, n, answer, goal, beyond, margin):
     """Do as `nearest_of_pieces` for two superovoids, from the points of an answer."""
     y = add(pair.centre, rotate(pair.rotation, answer.y))
     known = NearestPoints(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
-    return nearest_of_pieces(cores_of(pair), n, known, _SHARE_OF_GOAL * goal, math.inf, margin, MOST_VIEWS)
+    return nearest_of_pieces(cores_of(pair), n, known, _SHARE_OF_GOAL * goal, beyond, margin, MOST_VIEWS)
 
 
 @kernel

@@ -46,20 +46,21 @@ _REFUTED = 1.0 - 1e-4  # depth of inner bodies along a direction, relative to th
 
 
 @kernel(separate=True)
-def apart_over_concavities(pair, answer, goal):
+def apart_over_concavities(pair, answer, goal, beyond):
     """Prove the answer of a contact of non-convex bodies that are apart, piece by piece.
 
-    Returns a closed answer, or the answer unchanged if the bodies overlap elsewhere or are within the goal.
+    Returns an answer that is closed or proved to exceed `beyond`, or the answer unchanged if the bodies overlap
+    elsewhere or are within the goal.
     """
     margin = rounding_margin(pair.a, pair.b, pair.centre)
-    found = nearest_of_ovoids(pair, answer.n, answer, goal, margin)
+    found = nearest_of_ovoids(pair, answer.n, answer, goal, beyond, margin)
     if not (found.lower > 0.0):
         return answer
     own = answer
     if found.nearest.distance < answer.distance - margin:
         own = newton_from(pair, found.nearest.fa, found.nearest.fb, goal, COLD_ITERATIONS, answer.iterations)
     own = with_interval(own, max(own.lower, found.lower), own.upper, CLOSED)
-    return own if is_closed(own, goal) else answer
+    return own if is_closed(own, goal) or own.lower >= beyond else answer
 
 
 @kernel
@@ -153,7 +154,9 @@ def inner_depth(pair, fa, fb, n, target):
         return -math.inf
     inner_a, inner_b = InnerShare(lo_a, hi_a, rows_a), InnerShare(lo_b, hi_b, rows_b)
     cap = largest_cap(pair, fa, fb)
-    problem = Problem(pair, ball_radius(pair), 0.0, 0.0, True, inner_a, inner_b, _REFUTED * target, new_workspace())
+    problem = Problem(
+        pair, ball_radius(pair), 0.0, 0.0, True, inner_a, inner_b, _REFUTED * target, math.inf, new_workspace()
+    )
     known = cap if cap.floor >= target else Cap(0.0, 0.0)
     net, lanes = new_net(_INNER_BUDGET + 2 * WIDTH), np.zeros(LENGTH)
     best, proved = cover(problem, Minimum(target, n, fa, fb, False, known), net, lanes)
@@ -171,8 +174,8 @@ def bound_by_separation(pair, answer, goal):
     gap = _APART * goal
     n = scale(1.0 / norm(answer.n), answer.n)
     centre = combine(1.0, pair.centre, gap - answer.distance, n)
-    margin = rounding_margin(pair.a, pair.b, centre)
-    if not (nearest_of_ovoids(Pair(pair.a, pair.b, pair.rotation, centre), n, answer, goal, margin).lower > 0.0):
+    margin, away = rounding_margin(pair.a, pair.b, centre), Pair(pair.a, pair.b, pair.rotation, centre)
+    if not (nearest_of_ovoids(away, n, answer, goal, 0.0, margin).lower > 0.0):
         return -math.inf
     return answer.distance - gap - margin
 

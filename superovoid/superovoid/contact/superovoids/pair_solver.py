@@ -24,14 +24,14 @@ from superovoid.compiled.rows import loader, storer
 from superovoid.compiled.vector import LEAST_LENGTH, add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import NO_CONTACT, write_result
 from superovoid.contact.minkowski.contact_points import HULL_GOAL
-from superovoid.contact.pair import Pair
+from superovoid.contact.pair import UNDECIDED, Limit, Pair, verdict_of
 from superovoid.contact.separation import offset_of, rounding_margin
 from superovoid.contact.superovoids.answers import (
     COLD_ITERATIONS,
     WARM_ITERATIONS,
     Answer,
     certify,
-    is_closed,
+    is_enough,
     newton_from,
     newton_tolerance,
     with_iterations,
@@ -166,21 +166,23 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 
 
 @kernel(separate=True)
-def prove(pair, best, goal, budget):
-    """Search the sphere of directions, from the normal of an open answer."""
+def prove(pair, best, goal, limit):
+    """Search the sphere of directions, from the normal of an open answer, until the interval is enough."""
     a, b, centre = pair.a, pair.b, pair.centre
     known = best.lower > -math.inf
     has_concavity = a[HAS_CONCAVITY] + b[HAS_CONCAVITY] > 0.0
     if known:
         best = _proved_at(pair, best, goal)
-        if is_closed(best, goal):
+        if is_enough(best, goal, limit):
             return best
     value = min(-best.lower, proved_support(pair, best.n)) if known else math.inf
     start = Minimum(value, best.n, best.fa, best.fb, known, UNKNOWN_CAP)
     size = min(a[SIZE], b[SIZE])
     search_goal = 0.5 * goal
     deficit = a[CONCAVITY_DEFICIT] + b[CONCAVITY_DEFICIT]
-    budget = budget // max(_support_cost(a), _support_cost(b))
+    budget = limit.budget // max(_support_cost(a), _support_cost(b))
+    margin = rounding_margin(a, b, centre)
+    refuted, enough = -limit.beyond - margin, margin + deficit - limit.below
     if deficit > 0.0:
         # No search of the hulls can close an interval that is open because of a concavity.
         if known and best.distance >= 0.0:
@@ -191,26 +193,27 @@ def prove(pair, best, goal, budget):
     if not has_concavity and best.distance >= 0.0:
         # Of separate bodies, points prove the distance, for which triangles of directions would have to be refined to
         # the last digit: the first directions find where.
-        first = search(pair, start, search_goal, tolerance, budget // _FIRST_LOOK)
+        first = search(pair, start, search_goal, tolerance, refuted, enough, budget // _FIRST_LOOK)
         if first.converged or first.value < _TOUCHING * size:
-            answer = _by_points(pair, _after_search(pair, best, value, first, deficit, goal), first, goal)
-            if is_closed(answer, goal):
+            answer = _by_points(pair, _after_search(pair, best, value, first, deficit, goal), first, goal, limit)
+            if is_enough(answer, goal, limit):
                 return answer
         if first.converged:
             start = Minimum(first.value, first.n, first.fa, first.fb, True, UNKNOWN_CAP)
-    optimum = search(pair, start, search_goal, tolerance, budget)
+    optimum = search(pair, start, search_goal, tolerance, refuted, enough, budget)
     answer = _after_search(pair, best, value, optimum, deficit, goal)
-    if has_concavity:
-        return apart_without_contact(pair, answer, goal)
-    return _by_points(pair, answer, optimum, goal)
+    return _by_points(pair, answer, optimum, goal, limit)
 
 
 @kernel
-def _by_points(pair, answer, optimum, goal):
-    """Prove an answer after a search of convex bodies by points, if they may be apart and Newton has no contact."""
-    if optimum.converged or optimum.value >= _TOUCHING * min(pair.a[SIZE], pair.b[SIZE]):
+def _by_points(pair, answer, optimum, goal, limit):
+    """Prove an answer after a search by points, if the bodies may be apart and Newton's method has no contact."""
+    are_convex = pair.a[HAS_CONCAVITY] + pair.b[HAS_CONCAVITY] == 0.0
+    if are_convex and (optimum.converged or optimum.value >= _TOUCHING * min(pair.a[SIZE], pair.b[SIZE])):
         return answer
-    return apart_without_contact(pair, answer, goal)
+    if verdict_of(answer.lower, answer.upper, limit) != UNDECIDED:
+        return answer
+    return apart_without_contact(pair, answer, goal, limit.beyond)
 
 
 @kernel
@@ -222,7 +225,7 @@ def still_face(pair, fa, fb):
 
 
 @kernel
-def solve_relative(pair, state, start_a, start_b, goal, budget):
+def solve_relative(pair, state, start_a, start_b, goal, limit):
     """Answer in the frame of A: Newton's method from up to three starts, then searches for an open interval.
 
     The starts are the points of an earlier answer (if the state has any), the points whose normals lie along
@@ -247,13 +250,13 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
             nearest = nearest_by_gjk(pair, n, goal, best.iterations)
             fa, fb = nearest.fa, nearest.fb
         answer = newton_from(pair, fa, fb, goal, steps, nearest.iterations)
-        if is_closed(answer, goal):
+        if is_enough(answer, goal, limit):
             return answer
-        if is_closed(nearest, goal):
+        if is_enough(nearest, goal, limit):
             return with_iterations(nearest, answer.iterations)
         if has_concavity and answer.lower > -math.inf and answer.distance > goal:
-            apart = apart_over_concavities(pair, answer, goal)
-            if is_closed(apart, goal):
+            apart = apart_over_concavities(pair, answer, goal, limit.beyond)
+            if is_enough(apart, goal, limit):
                 return apart
         former = nearest if nearest.upper <= 0.0 else best
         best = answer if answer.lower > former.lower else with_iterations(former, answer.iterations)
@@ -261,7 +264,7 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
             # A contact deeper than its balls prove: the search examines other directions, better than a further start
             # would.
             break
-    return prove(pair, best, goal, budget)
+    return prove(pair, best, goal, limit)
 
 
 @kernel
@@ -334,8 +337,7 @@ def solve_pair(
     b: Floats1,
     pose_a: Floats2,
     pose_b: Floats2,
-    tolerance: float,
-    budget: int,
+    limit: Limit,
     state: Floats1,
     rotation: Floats2,
     out: Floats1,
@@ -347,10 +349,8 @@ def solve_pair(
     a, b : array, shape (BODY_LENGTH,)
     pose_a, pose_b : array, shape (4, 4)
         Body to world.
-    tolerance : float
-        Width of the interval that counts as certified, relative to the smaller body.
-    budget : int
-        Support points that the global search may spend on the pair.
+    limit : Limit
+        Its budget is of support points that the global search may spend on the pair.
     state : array, shape (STATE_LENGTH,)
         Surface points of an earlier answer of this pair, zeros for none.
     rotation : array, shape (3, 3)
@@ -358,7 +358,7 @@ def solve_pair(
     out : array, shape (RESULT_LENGTH,)
     """
     if is_sphere(a) and is_sphere(b):
-        _solve_spheres(a, b, pose_a, pose_b, tolerance, out)
+        _solve_spheres(a, b, pose_a, pose_b, limit.tolerance, out)
         return
     swapped = comparison(a, b, pose_a, pose_b) > 0
     if swapped:
@@ -366,13 +366,13 @@ def solve_pair(
         pose_a, pose_b = pose_b, pose_a
     ka, kb = place_of_points(swapped)
     centre = relative_pose(pose_a, pose_b, rotation)
-    goal = gap_tolerance(a, b, centre, tolerance)
-    answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, goal, budget)
+    goal = gap_tolerance(a, b, centre, limit.tolerance)
+    answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, goal, limit)
     store_point(state, ka, answer.fa)
     store_point(state, kb, answer.fb)
     x = add(rotate(pose_a, answer.x), (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]))
     y = add(rotate(pose_b, answer.y), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3]))
-    interval, widths = (answer.lower, answer.upper), (goal, tolerance * min(a[SIZE], b[SIZE]))
+    interval, widths = (answer.lower, answer.upper), (goal, limit.tolerance * min(a[SIZE], b[SIZE]))
     n, status, iterations = rotate(pose_a, answer.n), answer.status, answer.iterations
     are_convex = a[HAS_CONCAVITY] + b[HAS_CONCAVITY] == 0.0
     write_result(swapped, answer.distance, interval, (x, y), n, status, are_convex, widths, iterations, out)

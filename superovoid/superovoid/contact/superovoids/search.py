@@ -247,7 +247,7 @@ def cover(problem, best, net, lanes):
 
 @kernel
 def refine_all(problem, best, proved, net, lanes, budget):
-    """Split triangles, least bound first, until the bound is high enough, or refuted, or the budget is spent.
+    """Split triangles, least bound first, until the bound or the best value is enough, or the budget is spent.
 
     Takes and returns the best direction known, and a lower bound of h_M over the finished part of the sphere: at the
     end, all of it.
@@ -258,7 +258,7 @@ def refine_all(problem, best, proved, net, lanes, budget):
         while count < WIDTH and net.counts[COUNTS.waiting] > 0:
             cell = net.heap[0]
             bound = net.key[cell]
-            if bound >= best.value - problem.goal or _spent_effort(net) + count >= budget:
+            if bound >= min(best.value - problem.goal, problem.enough) or _spent_effort(net) + count >= budget:
                 break  # all others that wait have bounds as high
             net.counts[COUNTS.waiting] = without_first(net.heap, net.key, net.counts[COUNTS.waiting])
             triangle = triangle_of(net.vertices, corners_of(net.cells, cell))
@@ -341,7 +341,7 @@ def _about_axis(problem, best, known, net, budget):
 
 
 @kernel(_nrt=True)
-def search(pair, best, goal, tolerance, budget):
+def search(pair, best, goal, tolerance, refuted, enough, budget):
     """Find the global minimum of h_M and prove it: triangles of least bound first, as many at once as there are lanes.
 
     Parameters
@@ -352,6 +352,8 @@ def search(pair, best, goal, tolerance, budget):
         Width of the bracket [proved, value] to reach, m.
     tolerance : float
         Residual at which Newton has converged.
+    refuted, enough : float
+        The search ends once h_M is below `refuted` along a direction, or proved to be at least `enough` along all.
     budget : int
         Largest number of support points, with other work counted in units of them (`directions`).
 
@@ -369,7 +371,8 @@ def search(pair, best, goal, tolerance, budget):
         False,
         all_of_it,
         all_of_it,
-        -math.inf,
+        refuted,
+        enough,
         new_workspace(),
     )
     is_revolved = revolution.is_for(cores_of(pair))
@@ -377,7 +380,8 @@ def search(pair, best, goal, tolerance, budget):
     net, lanes = new_net(most + 2 * WIDTH), np.zeros(LENGTH)
     best, proved = cover(problem, best, net, lanes)
     best, proved = refine_all(problem, best, proved, net, lanes, most)
-    if is_revolved and best.value - proved > goal:
+    is_open = best.value - proved > goal and best.value >= refuted and proved < enough
+    if is_revolved and is_open:
         return _about_axis(problem, best, proved, net, max(0, budget - _spent_effort(net)))
     rival, iterations = _rival(problem, best, net), net.counts[COUNTS.iterations]
     return Optimum(best.value, best.n, best.fa, best.fb, best.converged, min(proved, best.value), rival, iterations)

@@ -107,12 +107,13 @@ def nearest_by_gjk(pair, n, goal, iterations):
 
 
 @kernel(separate=True, _nrt=True)
-def apart_without_contact(pair, answer, goal):
+def apart_without_contact(pair, answer, goal, beyond):
     """Answer for bodies not proved to overlap; if they are apart, with points that span the distance.
 
     Neither the depth of the hulls nor a contact of the bodies themselves proves that bodies overlap: they may be apart.
     A point proved to be in both does. If neither separation nor overlap is proved, the nearest points found are the
-    answer, with an interval from the depth of the hulls to the distance of the points.
+    answer, with an interval from the depth of the hulls to the distance of the points. The search of them ends once the
+    distance is proved to exceed `beyond`.
     """
     if is_closed(answer, goal) or answer.upper <= 0.0:
         return _answer_separated(pair, answer, goal)
@@ -127,7 +128,7 @@ def apart_without_contact(pair, answer, goal):
         if is_inner:
             return _answer_overlap(pair, answer, point, goal)
     n = scale(1.0 / norm(answer.n), answer.n)
-    found = nearest_of_ovoids(pair, n, answer, goal, margin)
+    found = nearest_of_ovoids(pair, n, answer, goal, beyond, margin)
     if found.overlap:
         return _answer_overlap(pair, answer, found.common, goal)
     lower = max(answer.lower, found.lower)
