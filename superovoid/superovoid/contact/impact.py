@@ -3,18 +3,16 @@
 
 """Time of impact of two bodies that move, of any kinds: conservative advancement (Mirtich 1996).
 
-Along a fixed world direction n the separation s(t) = n . c(t) - h_A(t; n) - h_B(t; -n) is a lower bound of sd(t), and
-costs two support points. A point that rotates by omega about a straight path, at a distance rho from the axis, moves
-along n no faster than |omega x n| rho plus the path's own speed, so that
+Along a fixed world direction n the separation s(t) = n . c(t) - h_A(t; n) - h_B(t; -n) bounds sd(t) from below. A point
+that rotates by omega about a straight path, at a distance rho from the axis, moves along n no faster than
+|omega x n| rho plus the path's own speed, so that
 
     -s'(t) <= n . (v_A - v_B) + |omega_A x n| rho_A + |omega_B x n| rho_B.
 
 This bound holds for convex hulls, and for a half-space that does not turn. For every body, convex or not, the signed
 distance falls from the last proved distance no faster than two points can approach each other,
 |v_A - v_B| + |omega_A| rho_A + |omega_B| rho_B, and is bounded by that of spheres about the points that move straight.
-
-Time advances only over an interval that one of these bounds proves free of contact, so no contact is missed. Without
-rotation a step along the normal of a contact is one of Newton's method.
+Time advances only over an interval that one of these bounds proves free of contact.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ from superovoid.contact.deciding import decide_within
 from superovoid.contact.pair import CLOSER, Limit, PlacedBody
 from superovoid.contact.superovoids import certificate
 from superovoid.shapes.kernels import bodies, support_function, surface
+from superovoid.shapes.kernels.concavities import slice_defect
 from superovoid.testing.random_pairs import generate
 
 from draws import few_or_many
@@ -402,3 +403,8 @@ def test_support_points_of_pieces_take_few_newton_steps():
         taken.append(0)
         support(body, tuple(n / np.linalg.norm(n)), -math.inf, math.inf, support_function.OF_PIECES)
     assert max(taken) <= 12
+
+
+def test_the_defect_of_a_slice_is_infinite_where_its_power_underflows():
+    assert 1e-4**100.0 == 0.0
+    assert slice_defect(1e-4, 100.0, 99.0, 1.0, 0.42, -0.33) == np.inf

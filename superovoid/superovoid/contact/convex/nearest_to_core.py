@@ -1,19 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Newton's method for the point of a convex superovoid nearest to a separate point, segment, box or cylinder.
+"""Newton's method for the point of a convex superovoid nearest to a separate point, segment, box or cylinder.
 
-These cores have projections pi in closed form, so the unknown is one surface point: in the frame of the core A let y be
-a point of the superovoid B with unit inward normal n and shape operator S, and u = y - pi(y). A tangential step a moves
-y by a + (a . S a) n / 2 to second order, and the derivative P of a projection on a convex set is symmetric with
-eigenvalues between 0 and 1. So with d = u . n the minimum of |u|^2 / 2 has the system
+These cores have projections pi in closed form, so the unknown is one surface point y. With n its unit inward normal, S
+the shape operator, u = y - pi(y), d = u . n and P the derivative of pi, a tangential step a solves
 
-    (I - P + d S) a = -u        (tangential parts)
+    (I - P + d S) a = -u        (tangential parts; derived in docs/explanation/solver.md)
 
-which is positive semidefinite: each step begins downhill, whatever part of the core is nearest. Both bounds are in
-closed form at each step: y and pi(y) are points of the bodies, and n is the exact normal of B at y, so
-
-    n . y - h_A(n) <= sd <= |u|.
+Both bounds are in closed form at each step: n . y - h_A(n) <= sd <= |u|.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Points of two cores that face each other along a direction: the exit of the line along it from M = A - B.
+"""Points of two cores that face each other along a direction: the exit of the line along it from M = A - B.
 
-At the direction n of the signed distance, flat parts in contact make a face of M. A support point along n may be any
-point of this face, but the points that realise the distance belong to its point on the line along n (for bodies that
-overlap, on the same line inside M). This point is a mean of up to four points of M, the same mean for both bodies. With
-B moved along n until the bodies touch, it is the origin, and GJK finds it.
-
-The mean is within the tolerance of the boundary of M, and the two points are within it of the surfaces. Points of
-superovoids are then moved along n onto the surface. An error delta of n changes the length of x - y by its square, but
-h_M(n) by delta itself: on a face the length is the better measure of the distance.
+Support points of flats in contact may be any points of a face of M; those that realise the distance belong to its point
+on the line along n (docs/explanation/search.md, "Points of flats"). An error delta of n changes the length of x - y by
+its square, but h_M(n) by delta itself: on a face the length is the better measure of the distance.
 
 `points_along` finds the points for a direction with given h_M. `find_facing_points` replaces the points of a
 closed answer of separate bodies by points that lie along its direction.

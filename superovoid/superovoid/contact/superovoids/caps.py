@@ -1,31 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Local proof of a depth: no direction in a cap around the contact normal is shallower.
+"""Local proof of a depth: no direction in a cap around the contact normal is shallower.
 
-A majorant of a body on a box (`majorants`) describes an ellipsoid E that touches the body from inside at the contact:
-the part of E in the box lies in the body. Let n be the normal, m = cos(phi) n + sin(phi) t a direction, and x the
-contact. With the radius matrix R = |g| Q_tt^-1 of E in the tangent plane, the distance s = |g| / (Q_nn - Q_nt Q_tt^-1
-Q_tn) of its centre from that plane, and z = -(s / |g|) R Q_tn,
-
-    h_E(m) - m . x = (X^2 + Y)^(1/2) - X,    X = s cos(phi) + sin(phi) z.t,    Y = s sin^2(phi) t.R t.
-
-This falls with X, so that with X_1 = s + angle |z| and Y_1 = s angle^2 |R|, the largest X and Y of a cap,
-
-    h_E(m) - m . x >= sin^2(phi) / 2  kappa t.R t,    kappa = 2 s / ((X_1^2 + Y_1)^(1/2) + X_1).
-
-The support point of E along m differs from x along a unit vector e with the parts e_n and e_t by
-
-    sin(phi) s t.R e_t / (X^2 + Y)^(1/2) - (1 - X / (X^2 + Y)^(1/2)) (s e_n + z.e_t),
-
-and 1 - X / (X^2 + Y)^(1/2) <= Y / (2 X^2): if this lies in the box for all of the cap, then h >= h_E on it. With the
-least eigenvalue l of kappa_A R_A + kappa_B R_B, for the Minkowski difference M of two bodies with the depth d,
-
-    h_M(m) >= d cos(phi) + sin^2(phi) l / 2 >= d    if l >= d / cos^2(angle / 2).
-
-Remainders of Newton's method, an offset o across the normal and normals that differ by a small angle, lower this by at
-most drop sin(phi), drop = o + (l)^(1/2) times the norm of the differences weighted by R^(1/2), and so the floor by at
-most drop^2 / (2 (l - d / cos^2(angle / 2))).
+A majorant of a body on a box (`majorants`) describes an ellipsoid E that touches the body from inside at the contact;
+the part of E in the box lies in the body. The support functions of both ellipsoids bound h_M on the cap. The section
+"Caps" of docs/explanation/search.md derives the bound: R, s, z and kappa of an ellipsoid, and the drop that the
+remainders of Newton's method cause, are its symbols.
 """
 
 from __future__ import annotations
@@ -71,7 +52,7 @@ class _Frame(NamedTuple):
 
 
 class _Ellipsoid(NamedTuple):
-    """An ellipsoid that touches a body from inside: R, s and z of the module docstring, and the largest radius."""
+    """An ellipsoid that touches a body from inside: R, s, z and its largest radius."""
 
     xx: float
     xy: float
@@ -217,14 +198,14 @@ def _wide_box(e, frame, angle):
 
 @kernel
 def _flattening(e, angle):
-    """Return kappa of the module docstring."""
+    """Return kappa, as in docs/explanation/search.md."""
     x = e.s + angle * math.sqrt(e.z1 * e.z1 + e.z2 * e.z2)
     return 2.0 * e.s / (math.sqrt(x * x + e.s * angle * angle * e.widest) + x)
 
 
 @kernel
 def _least_radius(one, other, angle):
-    """Return l of the module docstring, rounded down."""
+    """Return the least eigenvalue l of kappa_A R_A + kappa_B R_B, rounded down."""
     k_1, k_2 = _flattening(one, angle), _flattening(other, angle)
     xx, xy, yy = k_1 * one.xx + k_2 * other.xx, k_1 * one.xy + k_2 * other.xy, k_1 * one.yy + k_2 * other.yy
     least, _ = _eigenvalues(xx, xy, yy)

@@ -1,18 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Proofs of an answer: a lower bound from the support functions, an upper bound from points or balls.
+"""Bounds of an answer in closed form, from its contact: one by a direction, the other by points or balls.
 
-With sd the signed distance of the convex hulls and h the support functions, every unit n gives
-
-    g(n) = n . c - h_A(n) - h_B(-n) <= sd                                              (lower bound)
-
-Separated bodies: the distance of any two of their points is an upper bound. Overlapping bodies: the Minkowski
-difference M = A - B contains the sum of a ball inside A that touches the boundary at x_A and one inside B that
-touches it at x_B. With radii r_A and r_B that sum is a ball of radius r_A + r_B which passes through the boundary
-point x_A - x_B = depth * n with its centre on that normal. If r_A + r_B >= depth it contains the ball of radius
-*depth* about the origin, so no translation shorter than *depth* separates the bodies: the depth is global, and no
-other start, however clever, can find a smaller one (derived in docs/explanation/solver.md).
+docs/explanation/solver.md derives them ("2. Bound").
 """
 
 from __future__ import annotations

@@ -3,23 +3,11 @@
 
 r"""Two ellipsoids: the depth of their contact, proved by an ellipsoid inside their Minkowski difference M = A - B.
 
-With E = {c + L^T v: |v| <= 1}, h(n) = n . c + |L n|. For every orthogonal S the ellipsoid K about c_A - c_B with G =
-L_A + S L_B lies in M, since |G n| <= |L_A n| + |L_B n|; and K touches M along n where S takes L_B n to the direction of
-L_A n (Kurzhanski, Valyi, "Ellipsoidal Calculus for Estimation and Control", 1997, section 2.3). The action of S across
-that direction, a turn W, is the one for which K has the largest volume.
+docs/explanation/solver.md ("Upper bound of overlapping ellipsoids") derives the ellipsoid K with G = L_A + S L_B, and
+when a ball of radius r that touches M lies in it. With n, t_1, t_2 for axes, s = |G n|, N the part of G t_j across G n
+and z_j the part along it, the Schur complement of r (s - r) in that condition is
 
-A ball of radius r that touches K from inside at its support point along n has its centre at w = G^T G n / s - r n from
-that of K, s = |G n|. Along the unit vector m = n + x, |x|^2 = -2 n . x, h_K is above the support function of the ball
-if |G m| >= r + w . m, so if
-
-    |G m|^2 - (r + w . m)^2 = x . H x >= 0,   H = G^T G - w w^T - s r I.
-
-With n, t_1, t_2 for axes, N the part of G t_j across G n and z_j the part along it, the Schur complement of r (s - r)
-in H is a matrix of two rows. If
-
-    N^T N - r s I - r z z^T / (s - r) >= 0,
-
-the ball lies in K.
+    N^T N - r s I - r z z^T / (s - r) >= 0.
 """
 
 from __future__ import annotations

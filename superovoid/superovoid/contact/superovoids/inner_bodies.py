@@ -4,18 +4,9 @@
 r"""Convex bodies inside a non-convex body that share its surface at a height.
 
 The section S_w of a body at height w is scaled by a share alpha(w) <= 1, with alpha = 1 at the height of a contact and
-alpha' = 0 there. The scaled body lies inside the body and touches its surface along that section. With psi(w) the
-support of S_w along an azimuth it is convex iff alpha psi is concave for every azimuth. With a = |alpha'| / alpha and T
-the distance from the contact's height that is
-
-    da/dT >= a^2 - 2 a d(log psi)/dT + psi''/psi,
-
-with the symbols of `shapes.kernels.concavities`, c the share of the x term, and d = 1 away from the equator, -1 towards
-it:
-
-    d(log psi)/dT = d (-v^(s-1) / y + c X/kx + (1-c) Y/ky),      psi''/psi = v^(s-2) / y^2 N(v, c).
-
-On intervals of the height the right side is bounded, and a grows by as much (docs/explanation/search.md).
+alpha' = 0 there. The bound of da/dT, a = |alpha'| / alpha and T the distance from the contact's height, that keeps the
+scaled body convex is derived in docs/explanation/search.md ("Pairs of pieces: overlapping superovoids"), with the
+symbols of `shapes.kernels.concavities`. On intervals of the height it is bounded, and a grows by as much.
 """
 
 from __future__ import annotations

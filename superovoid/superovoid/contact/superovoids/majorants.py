@@ -3,13 +3,10 @@
 
 r"""Quadratic majorants of a superovoid next to a surface point, and so ellipsoids inside the body that touch it there.
 
-A body is a sublevel set {Phi <= 0}. If for all d in a box about 0 for which x + d is in the body
-
-    Phi(x + d) <= g . d + d^T Q d / 2,
-
-then the points of the box where the right side is negative lie in the body: if the segment from x to such a point left
-the body, Phi would be positive just beyond. Convexity is not used, so this holds next to concavities too. On a small
-box exponents and tapers bend Phi less than on the whole body.
+A body is a sublevel set {Phi <= 0}. If Phi(x + d) <= g . d + d^T Q d / 2 for all d in a box about 0 for which x + d is
+in the body, the points of the box where the right side is negative lie in the body. Convexity is not used, so this
+holds next to concavities too. The terms of Phi and Q are derived in docs/explanation/solver.md ("Upper bound of
+overlapping superovoids: tangent balls").
 
 With chain = (s/p) r^(s-p) at x and r(w) = (1 - |w|^s)^(1/s), Phi is
 
@@ -17,11 +14,6 @@ With chain = (s/p) r^(s-p) at x and r(w) = (1 - |w|^s)^(1/s), Phi is
 
 which has the sublevel set and, at x, the gradient of (|u|^p + |v|^p)^(s/p) + |w|^s - 1. For s <= p that function, with
 its concave power replaced by the tangent, is a majorant with the same terms of u and v; the better term of w counts.
-
-With u = x / (a1 kx), e = dx / (a1 kx) - u tx dw and k = kx(x) / kx(x + d), which lies between its values at the ends of
-the box, du = k e; and a term of Phi with the slope U' and second derivatives of at most c adds
-
-    U' du + c du^2 / 2 <= U' e - U' tx k e dw + c k^2 e^2 / 2.
 """
 
 from __future__ import annotations

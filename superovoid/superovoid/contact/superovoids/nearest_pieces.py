@@ -1,23 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Find the nearest points of two bodies piece by piece, and prove their distance.
+"""Find the nearest points of two bodies piece by piece, and prove their distance.
 
-A body is a union of pieces (`pieces`): a superovoid of slabs between heights, a circle of arcs, any other core is one
-piece. For two pieces P and Q the algorithm of Gilbert, Johnson and Keerthi on their support points improves a unit
-direction n, which proves
+The search takes the pair of pieces (`pieces`) with the least bound, improves its direction by GJK, and cuts a slab
+or an arc that keeps it open (docs/explanation/search.md, "Pairs of pieces: apart"). It serves non-convex bodies, whose
+hulls may overlap, and superovoids with nearly sharp edges and flats, on which Newton's method finds no contact.
 
-    d(P, Q) >= n . c - h_P(n) - h_Q(-n).
-
-The pair of pieces with the least bound comes first. If a slab or an arc limits the bound, it is cut in two at its
-nearest point: its hull exceeds it by at most the square of its length. Means of support points are points of a convex
-core; those of a superovoid or an arc are projected onto it.
-
-The search serves non-convex bodies, whose hulls may overlap, and superovoids with nearly sharp edges and flats, on
-which Newton's method finds no contact. For two pieces of superovoids
-Newton's steps on the bound come before that algorithm: with u the difference of the support points, the bound n . u
-has the gradient of u across n and the Hessian -(R_P + R_Q + (n . u) I). Next to a contact found by Newton's method
-this step also decides how to cut.
+For two pieces of superovoids Newton's steps on the bound come before GJK: with u the difference of the support points,
+the bound n . u has the gradient of u across n and the Hessian -(R_P + R_Q + (n . u) I). Next to a contact found by
+Newton's method this step also decides how to cut.
 """
 
 from __future__ import annotations

@@ -1,17 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Global proof by branch and bound on the sphere of directions.
+"""Global proof by branch and bound on the sphere of directions, in SIMD lanes.
 
-The signed distance of two convex bodies is minus the minimum over |n| = 1 of the support function h_M of their
-Minkowski difference M = A - B. A spherical triangle with the support points of M at its corners bounds h_M on all of it
-(`triangles`).
-
-Triangles whose bound lies above the best value found are done, and so are those inside the cap on which the best
-direction is a proved local minimum (`caps`). The others are split, at the normal of the plane through their support
-points or along their longest edge, which costs one support point of each body. Only points of M are used for bounds, so
-they hold whatever rounding does to the support points. A ball only adds its radius to h_M: it is subtracted first, and
-the rest is bounded, to which a large ball would add rounding errors.
+The signed distance of two convex bodies is minus the minimum of h_M over |n| = 1. Triangles of directions bound it
+(`triangles`); those whose bound lies above the best value are done, and so are those in the cap on which the best
+direction is a proved local minimum (`caps`). The others are split (docs/explanation/search.md). Only points of M are
+used for bounds, so they hold whatever rounding does to the support points. The radius of a ball is subtracted first.
 
 If both bodies are bodies of revolution about nearly the same axis, h_M may be almost the same along a circle of
 directions. Open directions are then searched about the axis (`revolution`).

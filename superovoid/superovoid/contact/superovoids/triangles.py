@@ -3,16 +3,8 @@
 
 """Triangles of directions: lower bounds of a support function h_M over one, and where to split it.
 
-Let a spherical triangle have the corners n_j, and let m_i be support points of M at its corners. For n along
-sum lambda_j n_j, each m_i gives
-
-    h_M(n) >= n . m_i >= min_j (n_j . m_i) / |sum lambda_j n_j|.
-
-Where h_M is positive, that directions are unit vectors counts in our favour. Any direction N inside and one u_ij on
-each edge cut the triangle into six (N, n_i, u_ij), on which m_i alone bounds h_M: n = alpha N + beta n_i + gamma u_ij
-of unit length has alpha + beta + gamma >= 1, so that n . m_i is at least the least of its values at the three corners,
-if that is positive. N is taken along the normal of the plane through the support points, or on an edge, u_ij where both
-support points of the edge are equally far.
+docs/explanation/search.md ("Triangles of directions") derives the bounds. Here N is taken along the normal of the plane
+through the support points, or on an edge, and u_ij where both support points of the edge are equally far.
 """
 
 from __future__ import annotations
@@ -47,7 +39,7 @@ def chord(n1, n2):
 
 @kernel
 def triangle_bound(triangle):
-    """Lower bound of h_M over a spherical triangle (module docstring)."""
+    """Lower bound of h_M over a spherical triangle."""
     n1, n2, n3, m1, m2, m3 = triangle
     first = dot(n1, m1), dot(n2, m1), dot(n3, m1)
     second = dot(n1, m2), dot(n2, m2), dot(n3, m2)
@@ -84,7 +76,7 @@ def _interpolate_heights(share, chord_square, ends, other_ends, third_ends):
 
 @kernel
 def _bound_of_six(first, second, third, squares):
-    """Lower bound of h_M over the six triangles of the module docstring; it holds if it is positive.
+    """Lower bound of h_M over the six triangles (N, n_i, u_ij); it holds if it is positive.
 
     Takes the heights of each support point along the three corners, and the squares of the chords of the edges 12, 23
     and 31.

@@ -51,7 +51,8 @@ def slice_defect(v, s, s_1, unlike, x, y):
     big, rest = math.exp(s * log_v), -math.expm1(s * log_v)
     kx, ky = 1.0 + x * v, 1.0 + y * v
     p, q = -x * v * rest / kx, -y * v * rest / ky
-    k = unlike * (v / (kx * ky)) ** 2 * (rest * (rest / big)) if unlike > 0.0 else 0.0
+    square = rest * (rest / big) if big > 0.0 else math.inf  # v^s may underflow
+    k = unlike * (v / (kx * ky)) ** 2 * square if unlike > 0.0 else 0.0
     rounding = _ROUNDING * (s_1 + abs(p) + abs(q) + (1.0 - s * log_v) * k)
     return -s_1 + largest_bump(p, q, k) + rounding
 
