@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.rows import layout
-from superovoid.compiled.vector import Vector, put_vector, scale
+from superovoid.compiled.vector import Vector, add, put_vector, rotate, scale
 from superovoid.values.status import NON_CONVEX, PRECISION, UNPROVEN
 
 RESULT, RESULT_LENGTH = layout(
@@ -31,6 +31,15 @@ NO_CONTACT = -2.0
 
 # A state of other pairs: the order that has a start (0: none), and its direction.
 START, _ = layout(1, order=float, direction=Vector)
+
+
+@kernel
+def write_answer(pose, swapped, answer, status, are_convex, widths, out):
+    """Write an answer in the frame of A, whose pose is given, as `write_result`."""
+    origin = (pose[0, 3], pose[1, 3], pose[2, 3])
+    points = add(rotate(pose, answer.x), origin), add(rotate(pose, answer.y), origin)
+    n, interval = rotate(pose, answer.n), (answer.lower, answer.upper)
+    write_result(swapped, answer.distance, interval, points, n, status, are_convex, widths, answer.iterations, out)
 
 
 @kernel

@@ -39,7 +39,7 @@ from superovoid.compiled.vector import (
     tangent_frame,
     vector_at,
 )
-from superovoid.contact.columns import START, write_result
+from superovoid.contact.columns import START, write_answer
 from superovoid.contact.convex import alternating, cores, mesh, nearest_to_core, torus
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import flat_on_plane, touching_flats
@@ -250,14 +250,10 @@ def _finish(task, answer, status, goal, wanted, state, out):
 
     `goal` is the width of the interval that counts as certified, `wanted` what it would be without rounding.
     """
-    pose = task.pose
     state[START.order] = 2.0 if task.swapped else 1.0
     put_vector(state, START.direction, answer.n)
-    origin = (pose[0, 3], pose[1, 3], pose[2, 3])
-    points = add(rotate(pose, answer.x), origin), add(rotate(pose, answer.y), origin)
-    n, interval, widths = rotate(pose, answer.n), (answer.lower, answer.upper), (goal, wanted)
     are_convex = kinds.is_convex(task.pair.a) and kinds.is_convex(task.pair.b)
-    write_result(task.swapped, answer.distance, interval, points, n, status, are_convex, widths, answer.iterations, out)
+    write_answer(task.pose, task.swapped, answer, status, are_convex, (goal, wanted), out)
 
 
 @kernel(separate=True)

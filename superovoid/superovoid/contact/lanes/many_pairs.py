@@ -337,12 +337,14 @@ def _pick(first, u, v):
 
 
 @inline
-def _store_contact(block, i, x, y, n):
-    """Store points and normal, in the world, in the caller's order of the bodies."""
-    swapped = block[AT.swapped + i] != 0.0
+def _store_answer(block, i, answer):
+    """Store an answer, its points and normal in the world and in the caller's order of the bodies."""
+    block[AT.distance + i], block[AT.lower + i], block[AT.upper + i] = answer.distance, answer.lower, answer.upper
+    pose, swapped = load_12(block, AT.pose + i), block[AT.swapped + i] != 0.0
+    x, y = add(pose[:3], rotate(pose[3:], answer.x)), add(pose[:3], rotate(pose[3:], answer.y))
     store_3(block, AT.point_a + i, _pick(swapped, y, x))
     store_3(block, AT.point_b + i, _pick(swapped, x, y))
-    store_3(block, AT.normal + i, scale(-1.0 if swapped else 1.0, n))
+    store_3(block, AT.normal + i, scale(-1.0 if swapped else 1.0, rotate(pose[3:], answer.n)))
 
 
 @inline
@@ -352,12 +354,8 @@ def _prove_pair(block, i):
     pair = Pair(a, b, load_9(block, AT.rotation + i), load_3(block, AT.centre + i))
     k = observe(pair, fa, fb, block[AT.task + i])
     answer = certify(pair, fa, fb, k, block[AT.goal + i], 0)
-    block[AT.distance + i], block[AT.lower + i], block[AT.upper + i] = answer.distance, answer.lower, answer.upper
     block[AT.status + i] = answer.status
-    pose_a, pose_b = load_12(block, AT.pose + i), load_12(block, AT.pose + CHUNK + i)
-    x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
-    y = add(pose_b[:3], rotate(pose_b[3:], answer.y))
-    _store_contact(block, i, x, y, rotate(pose_a[3:], answer.n))
+    _store_answer(block, i, answer)
 
 
 @inline
@@ -375,12 +373,8 @@ def _prove_core(block, i):
     is_alone = is_curved & (answer.distance > block[AT.goal + i])
     block[AT.status + i] = 0.0 if is_alone else float(NON_UNIQUE)
     answer = with_balls(answer, ball_of(core), 0.0)
-    block[AT.distance + i], block[AT.lower + i], block[AT.upper + i] = answer.distance, answer.lower, answer.upper
     store_3(block, AT.start + i, answer.n)
-    pose = load_12(block, AT.pose + i)
-    x = add(pose[:3], rotate(pose[3:], answer.x))
-    y = add(pose[:3], rotate(pose[3:], answer.y))
-    _store_contact(block, i, x, y, rotate(pose[3:], answer.n))
+    _store_answer(block, i, answer)
 
 
 @kernel(nogil=True, separate=True)

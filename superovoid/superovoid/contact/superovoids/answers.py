@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel
-from superovoid.compiled.vector import dot, norm, sub
+from superovoid.compiled.vector import add, dot, norm, sub
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.pair import UNDECIDED, verdict_of
 from superovoid.contact.separation import rounding_margin
@@ -35,7 +35,7 @@ class Answer(NamedTuple):
     lower: float
     upper: float
     x: tuple  # point of A
-    y: tuple  # point of B, in the frame of B
+    y: tuple  # point of B
     n: tuple
     fa: SurfacePoint
     fb: SurfacePoint
@@ -66,7 +66,7 @@ def certify(pair, fa, fb, k, goal, iterations):
             status |= ARBITRARY_NORMAL
         upper = (-depth if depth > 0.0 else norm(k.u)) + margin
     lower, upper = min(lower, distance), max(upper, distance)
-    return Answer(distance, lower, upper, k.x, k.y, n, fa, fb, status, iterations)
+    return Answer(distance, lower, upper, k.x, add(k.x, k.u), n, fa, fb, status, iterations)
 
 
 @kernel
@@ -112,4 +112,4 @@ def newton_from(pair, fa, fb, goal, max_iterations, iterations):
     iterations += used
     if ok:
         return certify(pair, fa, fb, k, goal, iterations)
-    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, 0, iterations)
+    return Answer(math.inf, -math.inf, math.inf, k.x, add(k.x, k.u), k.n, fa, fb, 0, iterations)

@@ -446,9 +446,9 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
 
 
 @kernel
-def nearest_of_ovoids(pair, n, answer, goal, beyond, margin):
-    """Do as `nearest_of_pieces` for two superovoids, from the points of an answer."""
-    y = add(pair.centre, rotate(pair.rotation, answer.y))
+def nearest_of_ovoids(pair, n, answer, shift, goal, beyond, margin):
+    """Do as `nearest_of_pieces` for two superovoids, B moved by a shift, from the points of an answer before it."""
+    pair, y = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, shift)), add(answer.y, shift)
     known = NearestPoints(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     return nearest_of_pieces(cores_of(pair), n, known, _SHARE_OF_GOAL * goal, beyond, margin, MOST_VIEWS)
 

@@ -15,10 +15,9 @@ import math
 import numpy as np
 
 from superovoid.compiled.kernels import kernel
-from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub
+from superovoid.compiled.vector import add, norm, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import new_workspace
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
-from superovoid.contact.pair import Pair
 from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids.answers import (
     CLOSED,
@@ -53,7 +52,7 @@ def apart_over_concavities(pair, answer, goal, beyond):
     elsewhere or are within the goal.
     """
     margin = rounding_margin(pair.a, pair.b, pair.centre)
-    found = nearest_of_ovoids(pair, answer.n, answer, goal, beyond, margin)
+    found = nearest_of_ovoids(pair, answer.n, answer, (0.0, 0.0, 0.0), goal, beyond, margin)
     if not (found.lower > 0.0):
         return answer
     own = answer
@@ -110,7 +109,7 @@ def answer_from_hulls(pair, best, optimum, hull_lower, hull_upper, goal, iterati
             if h <= value or length + h <= 0.5 * goal:
                 n, value = direction, h
                 hull_lower = -value - margin
-        lower, upper, y = min(hull_lower, -value), max(upper, -value), rotate_back(rotation, sub(y, centre))
+        lower, upper = min(hull_lower, -value), max(upper, -value)
         status = NON_UNIQUE if upper - lower <= goal else 0
         return Answer(-value, lower, upper, x, y, n, optimum.fa, optimum.fb, status, iterations)
     best = with_interval(best, max(best.lower, hull_lower), min(best.upper, hull_upper), 0)
@@ -173,9 +172,9 @@ def bound_by_separation(pair, answer, goal):
     """
     gap = _APART * goal
     n = scale(1.0 / norm(answer.n), answer.n)
-    centre = combine(1.0, pair.centre, gap - answer.distance, n)
-    margin, away = rounding_margin(pair.a, pair.b, centre), Pair(pair.a, pair.b, pair.rotation, centre)
-    if not (nearest_of_ovoids(away, n, answer, goal, 0.0, margin).lower > 0.0):
+    shift = scale(gap - answer.distance, n)
+    margin = rounding_margin(pair.a, pair.b, add(pair.centre, shift))
+    if not (nearest_of_ovoids(pair, n, answer, shift, goal, 0.0, margin).lower > 0.0):
         return -math.inf
     return answer.distance - gap - margin
 

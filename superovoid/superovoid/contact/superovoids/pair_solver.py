@@ -22,7 +22,7 @@ from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.rows import loader, storer
 from superovoid.compiled.vector import LEAST_LENGTH, add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.columns import NO_CONTACT, write_result
+from superovoid.contact.columns import NO_CONTACT, write_answer, write_result
 from superovoid.contact.minkowski.contact_points import HULL_GOAL
 from superovoid.contact.pair import UNDECIDED, Limit, Pair, verdict_of
 from superovoid.contact.separation import offset_of, rounding_margin
@@ -129,7 +129,7 @@ def _proved_at(pair, answer, goal):
 @kernel
 def _after_search(pair, best, value, optimum, deficit, goal):
     """Make the answer from the best direction of a search and its bound, and from Newton's answer of a value."""
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    a, b, centre = pair.a, pair.b, pair.centre
     iterations = best.iterations + optimum.iterations
     margin = rounding_margin(a, b, centre)
     hull_lower = -optimum.value - margin
@@ -150,7 +150,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         flat = points_along(pair, optimum.n, optimum.value, goal)
         distance, direction, status = -flat.value, flat.n, NON_UNIQUE
         lower, upper = distance - margin, hull_upper
-        x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
+        x, y = flat.x, flat.y
         if distance > 0.0:
             # The points span the distance: an open one is theirs.
             length = norm(sub(flat.y, flat.x))
@@ -370,9 +370,5 @@ def solve_pair(
     answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, goal, limit)
     store_point(state, ka, answer.fa)
     store_point(state, kb, answer.fb)
-    x = add(rotate(pose_a, answer.x), (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]))
-    y = add(rotate(pose_b, answer.y), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3]))
-    interval, widths = (answer.lower, answer.upper), (goal, limit.tolerance * min(a[SIZE], b[SIZE]))
-    n, status, iterations = rotate(pose_a, answer.n), answer.status, answer.iterations
-    are_convex = a[HAS_CONCAVITY] + b[HAS_CONCAVITY] == 0.0
-    write_result(swapped, answer.distance, interval, (x, y), n, status, are_convex, widths, iterations, out)
+    are_convex, widths = a[HAS_CONCAVITY] + b[HAS_CONCAVITY] == 0.0, (goal, limit.tolerance * min(a[SIZE], b[SIZE]))
+    write_answer(pose_a, swapped, answer, answer.status, are_convex, widths, out)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from superovoid.compiled.kernels import kernel
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub
 from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
 from superovoid.contact.minkowski.difference import gjk, gjk_start, mean_points, new_workspace
@@ -40,17 +40,15 @@ def points_along(pair, n, value, goal):
 @kernel
 def _answer_overlap(pair, answer, p, goal):
     """Return an open answer for bodies with a common point p: its interval ends at 0, and its points fit it."""
-    rotation, centre = pair.rotation, pair.centre
     n = scale(1.0 / norm(answer.n), answer.n)
-    lower, distance = min(answer.lower, 0.0), answer.distance
-    x, y = answer.x, add(centre, rotate(rotation, answer.y))
+    lower, distance, x, y = min(answer.lower, 0.0), answer.distance, answer.x, answer.y
     if not (distance < 0.0 and off_line(x, y, -distance, n) <= -lower):
         # The distances from p to both surfaces along the normal: their sum is at most the depth of the hulls.
         x, y = onto_surfaces(cores_of(pair), p, p, n, False)
         if not (distance < 0.0):
             distance = max(lower, min(0.0, dot(n, sub(y, x))))
     upper = max(0.0, lower + off_line(x, y, -distance, n))
-    status, y = NON_UNIQUE if upper - lower <= goal else 0, rotate_back(rotation, sub(y, centre))
+    status = NON_UNIQUE if upper - lower <= goal else 0
     return Answer(distance, lower, upper, x, y, answer.n, answer.fa, answer.fb, status, answer.iterations)
 
 
@@ -60,15 +58,14 @@ def _answer_separated(pair, answer, goal):
 
     Over a concavity no plane may separate the bodies: the normal is the direction of the points with the best bound.
     """
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    a, b, x, y = pair.a, pair.b, answer.x, answer.y
     n = scale(1.0 / norm(answer.n), answer.n)
-    x, y = answer.x, add(centre, rotate(rotation, answer.y))
     off, closed = off_normal(x, y, n), is_closed(answer, goal)
     if not (answer.lower > 0.0 and answer.distance > goal):
         return answer
     if closed and off <= goal and -proved_support(pair, n) >= answer.lower - goal:
         return answer
-    margin = rounding_margin(a, b, centre)
+    margin = rounding_margin(a, b, pair.centre)
     found = contact_points.find_facing_points(cores_of(pair), x, y, n, answer.lower, goal, margin, new_workspace())
     n, lower, status = found.n, found.lower, answer.status if closed else answer.status | NON_UNIQUE
     if not found.is_found:
@@ -78,8 +75,8 @@ def _answer_separated(pair, answer, goal):
             return answer
         else:
             return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), CLOSED)
-    length, y = norm(sub(found.y, found.x)), rotate_back(rotation, sub(found.y, centre))
-    return Answer(length, lower, length + margin, found.x, y, n, answer.fa, answer.fb, status, answer.iterations)
+    length = norm(sub(found.y, found.x))
+    return Answer(length, lower, length + margin, found.x, found.y, n, answer.fa, answer.fb, status, answer.iterations)
 
 
 @kernel(separate=True, _nrt=True)
@@ -100,7 +97,7 @@ def nearest_by_gjk(pair, n, goal, iterations):
         return Answer(distance, -math.inf, upper, n, n, found.n, fa, fb, 0, iterations)
     x, y = mean_points(w, found.count)
     x, y = onto_surfaces(cores, x, y, found.n, False)
-    length, y = norm(sub(y, x)), rotate_back(rotation, sub(y, centre))
+    length = norm(sub(y, x))
     lower, upper = min(found.lower - margin, length), length + margin
     answer = Answer(length, lower, upper, x, y, found.n, fa, fb, NON_UNIQUE, iterations)
     return _answer_separated(pair, answer, goal)
@@ -117,10 +114,8 @@ def apart_without_contact(pair, answer, goal, beyond):
     """
     if is_closed(answer, goal) or answer.upper <= 0.0:
         return _answer_separated(pair, answer, goal)
-    rotation, centre = pair.rotation, pair.centre
-    margin = rounding_margin(pair.a, pair.b, centre)
-    y = add(centre, rotate(rotation, answer.y))
-    middle = combine(0.5, answer.x, 0.5, y)
+    margin = rounding_margin(pair.a, pair.b, pair.centre)
+    middle = combine(0.5, answer.x, 0.5, answer.y)
     if answer.lower < 0.0:
         if is_in_both(pair, middle):
             return _answer_overlap(pair, answer, middle, goal)
@@ -128,7 +123,7 @@ def apart_without_contact(pair, answer, goal, beyond):
         if is_inner:
             return _answer_overlap(pair, answer, point, goal)
     n = scale(1.0 / norm(answer.n), answer.n)
-    found = nearest_of_ovoids(pair, n, answer, goal, beyond, margin)
+    found = nearest_of_ovoids(pair, n, answer, (0.0, 0.0, 0.0), goal, beyond, margin)
     if found.overlap:
         return _answer_overlap(pair, answer, found.common, goal)
     lower = max(answer.lower, found.lower)
@@ -137,7 +132,7 @@ def apart_without_contact(pair, answer, goal, beyond):
         return answer
     # The points of bodies that may touch define no direction: use the one that proves the lower end.
     direction = found.n if lower > answer.lower else n
-    lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
+    lower, upper = min(lower, distance), distance + margin
     status = NON_UNIQUE if upper - lower <= goal else 0
     answer = _answer_separated(
         pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal
