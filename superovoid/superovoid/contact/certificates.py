@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.contact.inputs import MOST_STEPS, SEARCH_BUDGET
 from superovoid.contact.pair import OvoidPair
 from superovoid.contact.separation import rounding_margin
 from superovoid.contact.superovoids.nearest_pieces import Cells, NearestPoints, new_cells, refine_ovoids
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-_MOST_CONES, _MOST_PIECES = 20_000, 4_000
-_DEEPEST = 96  # halvings of an octant; a check takes as many
+_MOST_CONES = 20_000
 _LARGE = 0.6  # chord of an edge that is halved whatever the bodies are
 _HALF = 0.5  # of the allowance for rounding, which is in the interval and lets a check round
 
@@ -102,7 +102,7 @@ def certificate_of(
         surface_points = (SurfacePoint(*state[:8].tolist()), SurfacePoint(*state[8:16].tolist()))
         nearest = NearestPoints(result.distance, tuple(x), tuple(y), *surface_points)
         goal = result.distance - result.lower - _HALF * rounding_margin(pair.a, pair.b, pair.centre)
-        cells = new_cells(_MOST_PIECES)
+        cells = new_cells(SEARCH_BUDGET)
         if refine_ovoids(pair, tuple(n / np.linalg.norm(n)), nearest, goal, cells) >= result.distance - goal:
             pieces, heights, directions = _tree_of(cells)
             return Certificate(pieces=pieces, heights=heights, directions=directions)
@@ -154,7 +154,7 @@ def cover_by_cones(
     letters: list[str] = []
     children: list[int] = []  # of each entry, the first of the two that follow it in the next level
     means: list[FloatArray] = []
-    for _ in range(_DEEPEST + 1):
+    for _ in range(MOST_STEPS + 1):
         length = np.linalg.norm(n, axis=2)
         heights = np.einsum("kji,kli->kjl", n, difference(xy)) / length[:, :, None]  # along corner j, of point l
         least, weights = _best_means(heights)

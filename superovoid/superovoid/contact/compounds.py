@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, put_vector_in, rotate, scale, sub, vector_at
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH, write_result
+from superovoid.contact.inputs import MOST_STEPS
 from superovoid.contact.kind_table import COMPOUNDS, METHODS, in_order, solve_members
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.pair import Limit, PlacedBody
@@ -41,9 +42,7 @@ from superovoid.shapes.kernels.rounding import allowance, at_place, compose, com
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
-_STARTS = 8  # pairs of members from which a translation is sought
-_STEPS = 16  # most translations that are added up
-_HALVINGS = 40  # most trials to shorten one
+_STARTS = 8  # pairs of members from which a translation is sought, and most that one adds up
 _SLACK = 0.25  # of the goal: gap after a translation, so that members are proved to be apart
 _FINER = 0.1  # of the tolerance: intervals of pairs after a translation
 
@@ -212,7 +211,7 @@ def _separate_from(a, b, shift, shortest, limit, slack, margin, memory, directio
     the gap along it, which does not pass the zero of two convex members, or by half if others overlap there.
     """
     least = -math.inf
-    for _ in range(_STEPS):
+    for _ in range(_STARTS):
         least = _least_after(a, b, shift, limit, margin, memory)
         if least >= 0.0:
             break
@@ -222,7 +221,7 @@ def _separate_from(a, b, shift, shortest, limit, slack, margin, memory, directio
         return shortest
     u = scale(1.0 / length, shift)
     low, was_free = 0.0, True
-    for _ in range(_HALVINGS):
+    for _ in range(MOST_STEPS):
         if least <= slack or length - low <= slack:
             break
         tried = 0.5 * (length + low)

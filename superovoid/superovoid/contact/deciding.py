@@ -53,6 +53,7 @@ from superovoid.shapes.kernels.kinds import (
     ball_radius,
     kind_of,
 )
+from superovoid.shapes.kernels.rounding import WIDENED
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -71,7 +72,6 @@ from superovoid.shapes.kernels.surface import (
 # The deciding proof, cheapest first.
 BY_SPHERES, BY_DIRECTION, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3
 
-_WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than necessary, because of rounding
 
 _put_verdict = storer(VERDICT_LENGTH, 1)
 
@@ -219,7 +219,7 @@ def fill_inside(row: Floats1, inner: Floats1) -> None:
             inner[i] = row[i]
         return
     inner[:] = 0.0
-    x, y = _WITHIN * row[A1] * (1.0 - abs(row[TX])), _WITHIN * row[A2] * (1.0 - abs(row[TY]))
+    x, y = row[A1] / WIDENED * (1.0 - abs(row[TX])), row[A2] / WIDENED * (1.0 - abs(row[TY]))
     pack(inner, x, y, row[A3], 2.0 * row[INV_P], 2.0 * row[INV_S], 0.0, 0.0)
 
 

@@ -42,13 +42,14 @@ from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame, vector_at
 from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, pairs_of, share_pairs
+from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import from_origin
 from superovoid.contact.superovoids.newton import point_chart
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.retraction import retract
-from superovoid.shapes.kernels.surface import SurfacePoint, dual_ratio, gradient, shape_operator
+from superovoid.shapes.kernels.surface import MAX_CURVATURE_RATIO, SurfacePoint, dual_ratio, gradient, shape_operator
 from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
@@ -72,9 +73,7 @@ FOCAL, SHARP, OTHER_KIND = 4, 8, 64
 
 _STRAIGHT = 1e-12  # curvature times size that replaces zero, so that no inverse is 0 / 0
 _FOCUS = 1e-7  # part of the curvature at touch below which a depth is no proper minimum
-_SHARP = 1e8  # ratio of dual to point at which `hessian` clips the curvature
 _LEVI_CIVITA = np.cross(np.eye(3)[:, None], np.eye(3)).transpose(2, 0, 1)  # of cross products: `numpy.cross` is slow
-_POLE = 1e-9  # meridian radius below which the point is the pole
 
 
 @kernel
@@ -169,12 +168,12 @@ def _second_order(of_a, of_b, d, size):
 def _is_sharp(body, f):
     """Return whether the curvature is infinite, or has no limit (the pole of unlike exponents)."""
     return (
-        f.rd >= _SHARP * f.r > 0.0
+        f.rd >= MAX_CURVATURE_RATIO * f.r > 0.0
         or f.rd > f.r == 0.0
-        or (f.r < _POLE and body[surface.S_] == 2.0 != body[surface.P])
-        or abs(f.wd) >= _SHARP * abs(f.w) > 0.0
-        or abs(f.Cd) >= _SHARP * abs(f.C) > 0.0
-        or abs(f.Sd) >= _SHARP * abs(f.S) > 0.0
+        or (f.r < TOLERANCE and body[surface.S_] == 2.0 != body[surface.P])
+        or abs(f.wd) >= MAX_CURVATURE_RATIO * abs(f.w) > 0.0
+        or abs(f.Cd) >= MAX_CURVATURE_RATIO * abs(f.C) > 0.0
+        or abs(f.Sd) >= MAX_CURVATURE_RATIO * abs(f.S) > 0.0
     )
 
 

@@ -35,8 +35,7 @@ from superovoid.contact.broadcasting import Pairs, Shapes, bodies_of, own_or_onl
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, VERDICT
 from superovoid.contact.compounds import solve_within
 from superovoid.contact.deciding import decide_from_nothing
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, check_rtol
-from superovoid.contact.kind_table import OPPOSED
+from superovoid.contact.inputs import MOST_STEPS, SEARCH_BUDGET, TOLERANCE, check_rtol
 from superovoid.contact.one_pair import scratch_in
 from superovoid.contact.pair import CLOSER, Limit, PlacedBody
 from superovoid.contact.results import DistanceResult, DistanceResults
@@ -44,7 +43,7 @@ from superovoid.contact.separation import from_origin, offset_of, radii, separat
 from superovoid.contact.thresholds import UndecidedError
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, Core, kind_of
-from superovoid.shapes.kernels.rounding import allowance, straighten
+from superovoid.shapes.kernels.rounding import ROUNDED, allowance, straighten
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.shapes.poses import as_pose, as_poses
 from superovoid.values.checks import floats, number, whole_number
@@ -62,8 +61,6 @@ LONGEST = 1e50  # s
 # even if rounding at the far end of their motions is larger.
 CLEAR = 16.0
 FLOOR = 0.25  # least separation that every step must keep, as a share of the gap that counts as touch
-ALONG_ONE_DIRECTION = 20  # separations along one normal before a new one is computed
-NEARER = 0.25  # a new normal is computed once the separation falls to this share of its first value
 FORWARD = 14  # doublings of the step that searches for a proved overlap after the touch
 # What is found: an `ImpactStatus`, times, solver calls, support points of each body.
 FOUND, FOUND_LENGTH = layout(1, status=float, time=float, overlap_time=float, solves=float, supports=float)
@@ -179,8 +176,7 @@ def _advance(a, b, n, t, end, gap):
     floor, fall = FLOOR * gap, fall_along(a.motion, b.motion, a.reach, b.reach, n)
     move(a, b, t)
     lower = _separation(a, b, n)
-    leave = max(gap, NEARER * lower)
-    for spent in range(1, ALONG_ONE_DIRECTION):
+    for spent in range(1, MOST_STEPS):
         if not lower > floor:
             return t, spent
         t = min(t + (lower - floor) / fall, end) if fall > 0.0 else end
@@ -188,9 +184,9 @@ def _advance(a, b, n, t, end, gap):
             return end, spent
         move(a, b, t)
         lower = _separation(a, b, n)
-        if lower <= leave:
+        if lower <= gap:
             return t, spent + 1
-    return t, ALONG_ONE_DIRECTION
+    return t, MOST_STEPS
 
 
 @kernel
@@ -231,7 +227,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     core_a = Core(first.row, kind_of(first.row), first.pool)
     core_b = Core(second.row, kind_of(second.row), second.pool)
     # Two half-spaces count as opposed up to the rounding of their rotations (`kind_table`), so a turn below it is none.
-    across = OPPOSED if core_a.kind == HALF_SPACE and core_b.kind == HALF_SPACE else 0.0
+    across = ROUNDED if core_a.kind == HALF_SPACE and core_b.kind == HALF_SPACE else 0.0
     motion_a, motion_b = motion_a.copy(), motion_b.copy()
     _stop_spin(core_a, first.pose, motion_a, across)
     _stop_spin(core_b, second.pose, motion_b, across)

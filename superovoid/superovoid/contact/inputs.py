@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tolerances and budgets as arguments of callers."""
+"""Tolerances and budgets: of callers, and those that all searches share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import numpy as np
 from superovoid.values.checks import MOST_LENGTH, shorten
 
 TOLERANCE = 1e-9
+"""Width of an interval that counts as certified, of the smaller body. Lengths relative to a body, and sines of angles,
+that differ by less count as equal."""
 SEARCH_BUDGET = 4000
+MOST_STEPS = 64
+"""Steps after which an iteration ends that converges, or stalls, in far fewer. 64 halvings leave no digit."""
 
 
 def check_rtol(rtol: float) -> float:

@@ -47,15 +47,13 @@ from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces, un
 from superovoid.contact.pair import UNDECIDED, Limit, Pair, verdict_of
 from superovoid.contact.superovoids.pair_solver import comparison, relative_pose, solve_pair
 from superovoid.shapes.kernels import kinds
-from superovoid.shapes.kernels.rounding import EPS, allowance
+from superovoid.shapes.kernels.rounding import ROUNDED, allowance
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
 from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, UNBOUNDED, UNPROVEN
 
-_SAME_WAY = 0.5  # cosine: a direction farther from the line of two middles is that of another pose
 # Methods.
 OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES, COMPOUNDS = range(6)
-_TURN, _PROJECTIONS = 0.05, 4  # rad, to another direction at a touch; steps back to one that separates
-OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: allowance for the rounding of two rotations
+_PROJECTIONS = 4  # of another direction at a touch, to one that separates
 
 # The first of two kinds in this order is the first body of the method.
 _ORDER = (
@@ -119,7 +117,7 @@ def _two_half_spaces(rotation, centre):
     """
     nb = rotate(rotation, (0.0, 0.0, 1.0))
     up = (0.0, 0.0, 1.0)
-    if norm(add(nb, up)) <= OPPOSED:
+    if norm(add(nb, up)) <= ROUNDED:
         gap = centre[2]
         margin = allowance(0.0, 0.0, norm(centre))
         return cores.CoreAnswer(gap, gap - margin, gap + margin, (centre[0], centre[1], 0.0), centre, up, 0, NON_UNIQUE)
@@ -127,7 +125,7 @@ def _two_half_spaces(rotation, centre):
     line = cross(up, nb)
     length = norm(line)
     x = (0.0, 0.0, min(0.0, centre[2]))
-    if length > OPPOSED:
+    if length > ROUNDED:
         across = scale(1.0 / length, cross(line, up))  # in the plane of A, towards where B falls away
         x = scale(dot(nb, centre) / dot(nb, across), across)
     status = NON_UNIQUE | ARBITRARY_NORMAL | UNBOUNDED
@@ -166,7 +164,7 @@ def _middle_of(core):
 
 @kernel
 def start_from(pair, n):
-    """Return a direction of an earlier answer (zeros for none) if it is near the line of the middles, or that line.
+    """Return a direction of an earlier answer (zeros for none) if it is towards B, or the line of the middles.
 
     The middle of a core with a projection is the point of it next to the other body's.
     """
@@ -174,7 +172,7 @@ def start_from(pair, n):
     line = sub(middle_b, _middle_of(pair.a))
     if nearest_to_core.is_for(pair.a.kind, pair.b.kind, pair.b.row):
         line = nearest_to_core.line_to(pair.a.row, pair.a.kind, middle_b)
-    if dot(n, n) > 0.0 and dot(n, line) >= _SAME_WAY * norm(line):
+    if dot(n, line) > 0.0:
         return n
     return unit_vector(line, (0.0, 0.0, 1.0))
 
@@ -215,12 +213,12 @@ def _corner_status(pair, n, goal):
     t1, t2 = tangent_frame(n)
     for quarter in range(4):
         turn = 0.5 * math.pi * quarter
-        u = combine(1.0, n, _TURN, combine(math.cos(turn), t1, math.sin(turn), t2))
+        u = combine(1.0, n, difference.WELL_AWAY, combine(math.cos(turn), t1, math.sin(turn), t2))
         for _ in range(_PROJECTIONS):
             u = unit_vector(u, n)
             corner = difference.difference_support(pair, u)
             if corner.h <= goal:
-                if norm(cross(u, n)) > 0.5 * _TURN:
+                if norm(cross(u, n)) > 0.5 * difference.WELL_AWAY:
                     return ARBITRARY_NORMAL
                 break
             u = combine(1.0, u, -dot(u, corner.m) / dot(corner.m, corner.m), corner.m)
@@ -303,16 +301,7 @@ def _from_point(pair, margin):
 @kernel(_nrt=True)
 def _answer_cores(pair, n, goal, limit):
     w = difference.new_workspace()
-    answer = cores.solve_cores(pair, n, goal, limit, w)
-    beside = off_line(answer.x, answer.y, -norm(sub(answer.y, answer.x)), answer.n)
-    if answer.distance > 0.0 and beside > goal and answer.upper - answer.lower <= goal:
-        # Points are off the normal by the square root of a closed interval: a narrower interval brings them closer.
-        fine = 0.01 * goal
-        other = cores.solve_cores(pair, answer.n, fine, limit, w)
-        length = norm(sub(other.y, other.x))
-        if other.upper - other.lower <= goal and off_line(other.x, other.y, -length, other.n) < beside:
-            return other
-    return answer
+    return cores.along_normal(pair, cores.solve_cores(pair, n, goal, limit, w), goal, limit, w)
 
 
 @kernel(separate=True)

@@ -15,8 +15,6 @@ from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, body_suppo
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.surface import INV_A1, INV_A2, INV_A3, INV_P, RADIUS, S_, TX, TY, P
 
-_PARALLEL = 1e-6  # sine of two edges of boxes whose cross product is no axis worth trying
-
 
 @kernel
 def offset_of(pose_a, pose_b):
@@ -117,7 +115,7 @@ def gap_of_boxes(axes, d, a, b, enough, rounding):
             k, h = (i + 1) % 3, (i + 2) % 3
             u, v = axes[j][k], axes[j][h]
             length = math.sqrt(u * u + v * v)
-            if length > _PARALLEL:
+            if length > 0.0:
                 m, n = (j + 1) % 3, (j + 2) % 3
                 of_a, of_b = a[k] * abs(v) + a[h] * abs(u), b[m] * abs(axes[n][i]) + b[n] * abs(axes[m][i])
                 best = max(best, (abs(d[h] * u - d[k] * v) - of_a - of_b - rounding) / length)

@@ -24,7 +24,6 @@ from superovoid.contact.minkowski.difference import triangle_weights
 from superovoid.shapes.kernels.kinds import TRIANGLE, vertex
 
 _STEPS = 8
-_SLOWEST = 0.95  # factor between steps beyond which no limit is extrapolated
 _STILL = 1e-7  # of the distance: largest error of the points in their limit
 
 
@@ -95,7 +94,7 @@ def nearest_points(pair, goal, rounding, far):
                 break
         if has_before:
             factor = dot(before, step) / dot(before, before)
-            has_factor = abs(factor) < _SLOWEST
+            has_factor = abs(factor) < 1.0
             if has_factor:
                 x = combine(1.0, x, factor / (1.0 - factor), step)
                 has_before = False

@@ -28,11 +28,12 @@ from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_b
 from superovoid.contact.convex import next_to_concavity
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
+from superovoid.contact.inputs import MOST_STEPS
 from superovoid.contact.minkowski import revolution
 from superovoid.contact.minkowski.contact_points import (
     ALONG,
+    CLOSE,
     HULL_GOAL,
-    NEAR,
     AlignedPoints,
     concavity_deficit,
     find_facing_points,
@@ -65,8 +66,7 @@ from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import ARBITRARY_NORMAL
 
-_LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
-_NEAR = 1e-6  # of the smaller body: distance below which the search takes over if GJK has stalled
+_LEG = 5  # GJK iterations between two polishes
 
 
 class CoreAnswer(NamedTuple):
@@ -174,12 +174,9 @@ def _of_hulls(pair, n, goal, limit, w):
     margin = error_margin(a, b, pair.centre)
     found = gjk_start(n)
     curved = _is_curved(ka) or _is_curved(kb)
-    for leg in range(1, _LEGS + 1):
-        roughly, steps = (
-            leg == 1 and (ka == kinds.SUPEROVOID or kb == kinds.SUPEROVOID),
-            _LEG * leg if curved else _LONGEST,
-        )
-        found = gjk(pair, found, goal, -math.inf, beyond, w, steps, roughly)
+    while found.iterations < MOST_STEPS:
+        roughly = found.iterations == 0 and (ka == kinds.SUPEROVOID or kb == kinds.SUPEROVOID)
+        found = gjk(pair, found, goal, -math.inf, beyond, w, _LEG if curved else MOST_STEPS, roughly)
         if found.overlap or found.lower > beyond:
             break
         if curved:  # the interval closes without, but the points and the normal are then exact to its root only
@@ -195,8 +192,7 @@ def _of_hulls(pair, n, goal, limit, w):
         return CoreAnswer(0.0, -math.inf, found.upper + margin, x, y, found.n, found.iterations, 0)
     length = norm(sub(y, x))
     lower = min(found.lower - margin, length)
-    clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
-    if found.overlap or not (length - lower <= goal or clear or found.lower > beyond or budget == 0):
+    if found.overlap or not (length - lower <= goal or found.lower > beyond or budget == 0):
         return solve_overlap(pair, found, goal, margin, limit, w)
     own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
     if not own:
@@ -215,7 +211,7 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
 
     Returns the bounds and the direction of the lower one.
     """
-    found = gjk(pair, gjk_start(n), goal, threshold, far, w, _LONGEST, False)
+    found = gjk(pair, gjk_start(n), goal, threshold, far, w, MOST_STEPS, False)
     lower, upper, n = found.lower, found.upper, found.n
     if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
         # The simplex is of hulls, which reach across a concavity; its corners are differences of points of the bodies.
@@ -313,6 +309,24 @@ def with_facing_points(pair, answer, goal, margin, w):
 
 
 @kernel
+def along_normal(pair, answer, goal, limit, w):
+    """Replace the points of separate cores by points along the normal, if the interval is closed.
+
+    Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
+    proves as much. A narrower one has better directions.
+    """
+    margin = error_margin(pair.a.row, pair.b.row, pair.centre)
+    answer = with_facing_points(pair, answer, goal, margin, w)
+    off = off_normal(answer.x, answer.y, answer.n)
+    if answer.distance > 0.0 and off > goal and answer.upper - answer.lower <= goal:
+        other = solve_cores(pair, answer.n, 0.01 * goal, limit, w)
+        other = with_facing_points(pair, other, goal, margin, w)
+        if other.upper - other.lower <= goal and off_normal(other.x, other.y, other.n) < off:
+            return other
+    return answer
+
+
+@kernel
 def solve_overlap(pair, descent, goal, margin, limit, w):
     """Solve cores that overlap, touch, or are too near to touching for GJK to decide."""
     refuted, enough = -limit.beyond - margin, margin - limit.below  # h_M and a bound of it that decide
@@ -357,7 +371,7 @@ def solve_overlap(pair, descent, goal, margin, limit, w):
         depth = max(depth, start.proved)
     # On a face or an edge of M the support points of one direction lie anywhere.
     end = AlignedPoints(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))
-    if end.off > NEAR * goal:
+    if end.off > CLOSE * goal:
         end = points_along(pair, start.n, start.value, goal, w)
     n, x, y, off, distance, upper = end.n, end.x, end.y, end.off, -end.value, margin - depth
     if not has_means:

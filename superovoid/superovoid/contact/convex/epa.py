@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.rows import layout
 from superovoid.compiled.vector import Vector, cross, dot, norm, scale, sub, vector_in
+from superovoid.contact.inputs import MOST_STEPS
 from superovoid.contact.minkowski.difference import (
     SIMPLEX,
     SIMPLEX_LENGTH,
@@ -41,16 +42,13 @@ from superovoid.contact.minkowski.difference import (
     put,
 )
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
-from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.rounding import ROUNDED
 from superovoid.shapes.kernels.surface import RADIUS
 
-MOST_VERTICES = 96  # a rim against a rim takes about 50
-MOST_FACES = 2 * MOST_VERTICES  # a closed surface of n vertices has 2 n - 4 triangles
+MOST_FACES = 2 * MOST_STEPS  # a step adds a vertex, and a closed surface of n vertices has 2 n - 4 triangles
 # Rows of `Surface.faces`: of each triangle the rows of its corners, its unit vector, the least height of a corner along
 # it, and the height of a vertex above that. The last two rows list the open edges, by the corners at both ends.
 FACE, FACE_LENGTH = layout(1, corners=3, unit=Vector, height=float, above=float, edge=2)
-_DETERMINANT = 32.0 * EPS  # of the product of three lengths: rounding error of their determinant
-_VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
 
 @kernel
@@ -70,11 +68,9 @@ class Surface(NamedTuple):
 @kernel(_nrt=True)
 def new_surface():
     """Return a surface without triangles."""
-    split = MOST_VERTICES * SIMPLEX_LENGTH
+    split = MOST_STEPS * SIMPLEX_LENGTH
     memory = np.empty(split + FACE_LENGTH * MOST_FACES)
-    return Surface(
-        memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(FACE_LENGTH, MOST_FACES)
-    )
+    return Surface(memory[:split].reshape(MOST_STEPS, SIMPLEX_LENGTH), memory[split:].reshape(FACE_LENGTH, MOST_FACES))
 
 
 @kernel
@@ -104,7 +100,7 @@ def _holds_origin(p, q, r, s):
     with alternating signs (Cramer's rule).
     """
     a, b, c, d = norm(p), norm(q), norm(r), norm(s)
-    least = _DETERMINANT * max(b * c * d, a * c * d, a * b * d, a * b * c)
+    least = ROUNDED * max(b * c * d, a * c * d, a * b * d, a * b * c)
     d1, d2, d3, d4 = dot(q, cross(r, s)), -dot(p, cross(r, s)), dot(p, cross(q, s)), -dot(p, cross(q, r))
     return min(d1, d2, d3, d4) > least or max(d1, d2, d3, d4) < -least
 
@@ -190,9 +186,9 @@ def expand(pair, n, w, goal, margin):
     found = SearchResult(math.inf, -math.inf, n, n, n, False, 0, math.inf)
     surface = new_surface()
     nearest = begin(surface, w)
-    visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
+    visible = ROUNDED * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
     faces, count, height = surface.faces, 4, -math.inf
-    for vertex in range(4, MOST_VERTICES):
+    for vertex in range(4, MOST_STEPS):
         if nearest < 0 or not faces[FACE.height, nearest] > margin:
             return found
         n, height = _unit(faces, nearest), faces[FACE.height, nearest]

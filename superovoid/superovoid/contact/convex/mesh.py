@@ -36,6 +36,7 @@ from superovoid.contact.convex import alternating, cores, torus
 from superovoid.contact.convex.mesh_tree import (
     INSIDE,
     OUTSIDE,
+    STACK,
     corners,
     gap_of_nodes,
     open_node,
@@ -48,7 +49,7 @@ from superovoid.contact.convex.mesh_tree import (
     side_of_bodies,
 )
 from superovoid.contact.minkowski import difference
-from superovoid.contact.minkowski.contact_points import ALONG, holds_means, off_normal
+from superovoid.contact.minkowski.contact_points import ALONG, holds_means
 from superovoid.contact.minkowski.flats import REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of, unit_vector
 from superovoid.contact.pair import UNDECIDED, Limit, Pair, verdict_of
@@ -56,14 +57,8 @@ from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
 from superovoid.values.status import NON_UNIQUE, UNPROVEN
 
-_STACK = 4096
-_NARROWER = 4  # times that an interval is made narrower for points along the normal
 _MOST_TOUCHED = 64  # limit of stored triangles that meet the other body
 _TRIED = 6  # translations tried
-_SUMMANDS = 32  # normals in the sum that leads out of a hollow corner
-_NEARBY = 4.0  # goals: limit of the distance after a translation by the depth
-_TURNS = 3  # limit of normals taken from the nearest points after a translation
-_ADVANCES = 5  # places tried on the line back from one that separates the bodies by more than necessary
 
 
 @kernel(_nrt=True)
@@ -96,25 +91,6 @@ def _part_distance(pair, n, goal, beyond, w):
         return k, False
     k = cores.solve_cores(pair, n, goal, Limit(0.0, np.int64(0), beyond, -math.inf), w)
     return k, k.lower == -math.inf
-
-
-@kernel
-def _along_normal(pair, best, goal, beyond, margin, w):
-    """Return the same answer for a part of a mesh with points along the normal.
-
-    Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
-    proves as much. A narrower one has better directions.
-    """
-    best, width = cores.with_facing_points(pair, best, goal, margin, w), goal
-    for _ in range(_NARROWER):
-        if off_normal(best.x, best.y, best.n) <= goal:
-            break
-        width *= 0.1
-        k, touching = _part_distance(pair, best.n, width, beyond, w)
-        if touching or not (k.upper - k.lower <= goal):
-            break
-        best = cores.with_facing_points(pair, k, goal, margin, w)
-    return best
 
 
 @kernel(_nrt=True)
@@ -152,8 +128,8 @@ def nearest_triangles(pair, n, goal, beyond, below, others, w):
         disc[A3] = 0.0
         reach = Pair(kinds.Core(disc, kinds.CODE[kinds.CYLINDER], pool_a), pair.b, rotation, centre)
     triangle = kinds.Core(part, kinds.CODE[kinds.TRIANGLE], pool_b)
-    nodes = np.empty((_STACK, 2), np.int64)
-    bounds = np.empty(_STACK)
+    nodes = np.empty((STACK, 2), np.int64)
+    bounds = np.empty(STACK)
     nodes[0, 0], nodes[0, 1], bounds[0] = 0, 0, -math.inf
     depth = 1
     best = cores.CoreAnswer(math.inf, math.inf, math.inf, n, n, n, 0, 0)
@@ -180,7 +156,7 @@ def nearest_triangles(pair, n, goal, beyond, below, others, w):
                     parts = Pair(kinds.Core(part_a, part_kind, pool_a), triangle, rotation, centre)
                     k, touching = _part_distance(parts, best.n, 0.25 * goal, cut, w)
                     if not touching and ka != kinds.TORUS and below + ball <= k.upper < best.upper + ball:
-                        k = _along_normal(parts, k, 0.25 * goal, cut, margin, w)
+                        k = cores.along_normal(parts, k, 0.25 * goal, Limit(0.0, np.int64(0), cut, -math.inf), w)
                     iterations += k.iterations
                     k = cores.with_balls(k, ball, 0.0)
                     lower, upper, x, y = min(lower, k.lower), k.upper, k.x, k.y
@@ -211,7 +187,7 @@ def nearest_triangles(pair, n, goal, beyond, below, others, w):
             # The nearer one last, so that it is taken first.
             (i, j), gap = (children.far, children.far_gap) if c == 0 else (children.near, children.gap)
             gap = max(bound, gap - margin - ball)
-            if gap >= limit or depth + 1 >= _STACK:
+            if gap >= limit or depth + 1 >= STACK:
                 lower = min(lower, gap)
                 continue
             nodes[depth, 0], nodes[depth, 1], bounds[depth] = i, j, gap
@@ -262,7 +238,7 @@ def _touched_triangles(pair, goal, w, found):
     margin = difference.error_margin(a.row, b.row, pair.centre)
     far = kinds.ball_radius(a.row, a.kind) + margin
     n = unit_vector(pair.centre, (0.0, 0.0, 1.0))
-    stack = np.empty(_STACK, np.int64)
+    stack = np.empty(STACK, np.int64)
     stack[0] = 0
     depth = 1
     count = 0
@@ -280,7 +256,7 @@ def _touched_triangles(pair, goal, w, found):
         if triangles > 0:
             continue
         for child in (node + 1, first):
-            if gap_of_nodes(hull, 0, child, far, margin, box, w) <= far and depth < _STACK:
+            if gap_of_nodes(hull, 0, child, far, margin, box, w) <= far and depth < STACK:
                 stack[depth] = child
                 depth += 1
     return count
@@ -334,28 +310,6 @@ def _translations_out(pair, goal, sign, w, translations, count):
             deepest = rotate_back(rotation, sub(combine(1.0, x, ball, inward), centre))
             proved = max(proved, depth_of_point(pair.b, deepest, goal, math.inf, w))
     return count, proved
-
-
-@kernel(_nrt=True)
-def _translation_past(pair, y, step, goal, w):
-    """Return the translation of B that takes a point y of its surface past the origin of A, to a distance of a step.
-
-    At a hollow corner the line from a point inside to the corner may continue inside. A translation out has positive
-    products with the normals of all triangles there: a sum of them, to which the one with the least product is added
-    each time.
-    """
-    found = np.empty(_MOST_TOUCHED, np.int64)
-    touched = _touched_triangles(Pair(pair.a, pair.b, pair.rotation, sub(pair.centre, y)), goal, w, found)
-    outward = (0.0, 0.0, 0.0)
-    for _ in range(_SUMMANDS):
-        least, added = math.inf, outward
-        for i in range(touched):
-            p, q, r = corners(pair.b, found[i])
-            normal = unit_vector(cross(sub(q, p), sub(r, p)), outward)
-            if dot(outward, normal) < least:
-                least, added = dot(outward, normal), normal
-        outward = add(outward, added)
-    return sub(scale(-step, rotate(pair.rotation, unit_vector(outward, outward))), y)
 
 
 @kernel(_nrt=True)
@@ -419,8 +373,7 @@ def _propose_translations(pair, gap, n, goal, margin, translations, count, w):
     ball, iterations = kinds.ball_radius(a, kind), 0
     count, proved = _translations_out(pair, goal, 1.0, w, translations, count)
     if kind == kinds.POINT and ball <= margin:
-        past = _translation_past(pair, gap.y, 0.5 * goal, goal, w)
-        count = _add_translation(translations, count, norm(past) - 0.5 * goal, unit_vector(past, gap.n))
+        count = _add_translation(translations, count, norm(gap.y), unit_vector(scale(-1.0, gap.y), gap.n))
     if kind == kinds.POINT or kind == kinds.CAPSULE or kind == kinds.TORUS:
         core = a.copy()
         core[A2 if kind == kinds.TORUS else A1] = 0.0
@@ -466,7 +419,7 @@ def _contact_after(pair, length, direction, goal, margin, w):
     c = difference.difference_support(pair, direction)
     ball = kinds.ball_radius(pair.a.row, pair.a.kind)
     x, y, is_paired, best, iterations = combine(1.0, c.x, ball, direction), c.y, False, length, 0
-    for i in range(_ADVANCES):
+    for i in range(torus.ADVANCES):
         k = nearest_triangles(_moved(pair, length, direction), direction, 0.25 * goal, math.inf, -math.inf, False, w)
         iterations += k.iterations
         is_paired = norm(sub(k.y, k.x)) <= 2.0 * goal
@@ -476,7 +429,7 @@ def _contact_after(pair, length, direction, goal, margin, w):
         best = min(best, length)
         x, y = k.x, combine(1.0, k.y, -length, direction)
         # A negative length is proved as a gap by the one before it; beyond the place of the bodies, gaps do not add up.
-        if length < 0.0 or k.lower <= goal + margin or i == _ADVANCES - 1:
+        if length < 0.0 or k.lower <= goal + margin or i == torus.ADVANCES - 1:
             break
         length -= k.lower - margin
     return Contact(best, x, y, is_paired, iterations)
@@ -490,22 +443,18 @@ def _normal_of(pair, contact, direction, goal, margin, w):
     face. Then A lies below its farthest point along the translation, and the normal is that of the nearest points after
     the translation, if one along it separates the bodies too and is no longer to within the goal.
     """
-    step, near = contact.length + goal, _NEARBY * goal
+    step, near = contact.length + goal, ALONG * goal
     k = nearest_triangles(_moved(pair, step, direction), direction, 0.25 * goal, near, -math.inf, True, w)
     flags, iterations = k.status, contact.iterations + k.iterations
     x, y, off = contact.x, contact.y, _below_farthest(pair.a, contact.x, direction)
-    for _ in range(_TURNS):
-        if off <= goal:
-            break
+    if off > goal:
         n, step = k.n, max(0.0, step * dot(direction, k.n) - max(0.0, k.lower - margin) + goal)
         away = _moved(pair, step, n)
         k = nearest_triangles(away, n, 0.25 * goal, near, -math.inf, True, w)
         iterations += k.iterations
-        is_short = k.upper <= near and step - (k.lower - margin) <= contact.length + goal
-        if not is_short or may_overlap(away, k, margin):
-            break
-        direction, flags, x, y = n, k.status, k.x, combine(1.0, k.y, -step, n)
-        off = _below_farthest(pair.a, x, n)
+        if k.upper <= near and step - (k.lower - margin) <= contact.length + goal and not may_overlap(away, k, margin):
+            direction, flags, x, y = n, k.status, k.x, combine(1.0, k.y, -step, n)
+            off = _below_farthest(pair.a, x, n)
     if off > ALONG * goal and flags & NON_UNIQUE == 0:
         flags = UNPROVEN
     return direction, Contact(contact.length, x, y, True, iterations), flags

@@ -22,13 +22,11 @@ from superovoid.contact.minkowski.on_surfaces import unit_vector
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels import kinds
-from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.rounding import EPS, ROUNDED
 from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
 
-_ANGLE = 64.0 * EPS  # of the product of three lengths: rounding of sine and cosine of a solid angle (`side_of`)
-
 INSIDE, UNSURE, OUTSIDE = -1, 0, 1
-_STACK = 128  # nodes that wait: a tree is halved at each level
+STACK = 128  # nodes that wait: a tree is halved at each level
 
 
 # --- triangles and boxes ------------------------------------------------------------------------------------------
@@ -126,7 +124,7 @@ def _half_angle(core, p):
         volume = lu * lv * lw
         det = dot(u, cross(v, w))
         below = volume + dot(u, v) * lw + dot(v, w) * lu + dot(w, u) * lv
-        slack = _ANGLE * volume
+        slack = ROUNDED * volume
         length = math.sqrt(det * det + below * below)
         if not (length > 4.0 * slack) or (below <= slack and abs(det) <= slack):
             error = math.inf
@@ -162,7 +160,7 @@ def _crossing(u, v, w):
         return 0, max(u[0], v[0], w[0]) >= 0.0
     det = dot(u, cross(v, w))
     most = norm(u) * norm(v) * norm(w)
-    if abs(det) <= _ANGLE * most:
+    if abs(det) <= ROUNDED * most:
         return 0, True
     return (first if det * first > 0.0 else 0), False
 
@@ -172,7 +170,7 @@ def _crossings(core, p, axis):
     """Count how often a ray along an axis leaves a mesh less how often it enters; also return whether this is sure."""
     j, k = (axis + 1) % 3, (axis + 2) % 3
     margin = 1e-12 * core.row[RADIUS]
-    stack = np.empty(_STACK, np.int64)
+    stack = np.empty(STACK, np.int64)
     stack[0] = 0
     depth, total = 1, 0
     while depth > 0:
@@ -194,7 +192,7 @@ def _crossings(core, p, axis):
                 return 0, False
             total += found
         if triangles == 0:
-            if depth + 2 > _STACK:
+            if depth + 2 > STACK:
                 return 0, False
             stack[depth], stack[depth + 1] = node + 1, first
             depth += 2
@@ -210,7 +208,7 @@ def side_of(core, p, proved):
 
     The solid angle of a triangle is twice the angle of (below, det) in the plane (`_half_angle`). With unit vectors of
     cosines a, b, c, below^2 + det^2 = 2 (1 + a)(1 + b)(1 + c) times the square of the product of the three lengths.
-    The rounding errors of both are below 33 EPS of this product, including the subtraction of p; `_ANGLE` is twice
+    The rounding errors of both are below 33 EPS of this product, including the subtraction of p; `ROUNDED` is twice
     that. They change the angle by at most their ratio to the root of the sum. Nothing is known near the negative axis,
     across which the angle jumps from -pi to pi, and at the origin. The sum of all angles is a multiple of 2 pi.
     """

@@ -22,8 +22,9 @@ from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.convex.cores import CoreAnswer
 from superovoid.contact.convex.projections import half_extents, has_projection, project_onto_core, support_value
+from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.minkowski.difference import difference_support
-from superovoid.contact.minkowski.flats import FLATNESS, REACH
+from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, newton_tolerance
 from superovoid.contact.superovoids.newton import (
@@ -172,7 +173,7 @@ def certify(row, kind, body, rotation, f, k, margin, iterations):
     # The rise of the distance at a reach to the side is at least reach^2 / (2 d) times the least eigenvalue. With large
     # exponents the curvature at the end of a flat falls off over a length of 2 a / exponent. Then the rise is linear.
     length = 2.0 * min(body[A1], body[A2], body[A3]) / max(body[P], body[S_])
-    is_curved = (m11 * m22 - m12 * m12) * reach * min(reach, length) > 2.0 * FLATNESS * size * d * trace
+    is_curved = (m11 * m22 - m12 * m12) * reach * min(reach, length) > 2.0 * TOLERANCE * size * d * trace
     return CoreAnswer(d, min(k.lower - margin, d), d + margin, k.x, k.y, k.n, iterations, 0), is_curved
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, rotate
+from superovoid.contact.inputs import MOST_STEPS
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.nearest_pieces import (
@@ -26,8 +27,6 @@ from superovoid.contact.superovoids.nearest_pieces import (
 from superovoid.contact.superovoids.pieces import NO_POINT
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
-
-_HALVINGS = 40  # of a radius
 
 
 class Proximity(NamedTuple):
@@ -78,7 +77,7 @@ def _radius_in_ovoid(pair, swapped, p, margin):
     """
     body, q = (pair.b.row, in_frame_of_b(pair, p)) if swapped else (pair.a.row, p)
     radius = body[SIZE]
-    for _ in range(_HALVINGS):
+    for _ in range(MOST_STEPS):
         if is_inside(body, q, slack_of_level(body, radius + margin)):
             return radius
         radius *= 0.5

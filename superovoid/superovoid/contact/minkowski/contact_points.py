@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.inputs import MOST_STEPS
 from superovoid.contact.minkowski.difference import (
     SIMPLEX,
     difference_support,
@@ -34,11 +35,8 @@ from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels.kinds import CONE, CYLINDER, SUPEROVOID, point_to_core
 from superovoid.shapes.kernels.surface import CONCAVITY_DEFICIT, HAS_CONCAVITY
 
-NEAR = 0.02  # of the goal: offset from the line
-_STEPS = 64  # of GJK
-_ATTEMPTS, _MOST_STEPS = 5, 192  # directions tried for the points of a contact, and steps after which no other is
-_CLOSE = 0.1  # of the goal: points at most this far off the line are not improved
-_OF_HULLS = 0.5  # least share of a lower bound that a direction of the hulls proves
+CLOSE = 0.1  # of the goal: points at most this far off the line are not improved
+_ATTEMPTS = 5  # directions tried for the points of a contact
 HULL_GOAL = 1e-3  # of the smaller body: width to which the depth of hulls over a concavity is searched
 ALONG = 5.0  # goals; half of the allowed offset of the points of a proved distance from the normal
 
@@ -99,12 +97,11 @@ def points_along(pair, n, value, goal, w):
 
     If n is not precise enough, the normal of GJK's last simplex may be, or the result of Newton's method on its strata.
     """
-    limit, best, spent = value + _CLOSE * goal, AlignedPoints(n, value, n, n, math.inf), 0
+    limit, best = value + CLOSE * goal, AlignedPoints(n, value, n, n, math.inf)
     for attempt in range(_ATTEMPTS):
         translation = scale(value, n)
         touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, translation))
-        end = gjk(touching, gjk_start(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
-        spent += end.iterations
+        end = gjk(touching, gjk_start(n), CLOSE * goal, -math.inf, math.inf, w, MOST_STEPS, True)
         x, y = mean_points(w, end.count)
         x, y = onto_surfaces(pair, x, sub(y, translation), n, False)
         off = off_line(x, y, value, n)
@@ -114,7 +111,7 @@ def points_along(pair, n, value, goal, w):
         for other in (_on_strata(pair, local), _on_superovoid(pair, n)):
             if other.off < best.off and other.value <= limit:
                 best = other
-        if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1 or spent >= _MOST_STEPS:
+        if off <= CLOSE * goal or attempt == _ATTEMPTS - 1:
             break
         v = mean_point(w, end.count, SIMPLEX.m)
         normal = simplex_direction(w, end.count, v) if norm(v) > 0.0 else n
@@ -187,7 +184,7 @@ def find_facing_points(pair, x, y, n, lower, goal, margin, w):
     """
     found = _with_own_direction(pair, x, y, n, goal, margin)
     h = difference_support(pair, n).h
-    if not found.is_found and h <= -_OF_HULLS * lower:
+    if not found.is_found and h < 0.0:
         other = points_along(pair, n, h, goal, w)
         along = _with_proof(other.x, other.y, other.n, other.value, goal, margin)
         if not along.is_found:

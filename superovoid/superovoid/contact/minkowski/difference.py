@@ -38,9 +38,10 @@ from superovoid.compiled.vector import (
     tangent_frame,
     vector_in,
 )
+from superovoid.contact.inputs import MOST_STEPS
 from superovoid.contact.separation import rounding_margin
 from superovoid.shapes.kernels.kinds import SUPEROVOID, SUPPORT_LOSS, core_support, stratum_point
-from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.rounding import EPS, ROUNDED
 from superovoid.shapes.kernels.support_function import support, support_near
 from superovoid.shapes.kernels.surface import RADIUS, position
 
@@ -50,11 +51,9 @@ SIMPLEX, SIMPLEX_LENGTH = layout(1, m=Vector, x=Vector, y=Vector, stratum_a=floa
 # library to hand it out from its cache.
 BUNDLE, WORKSPACE_LENGTH = 5, 8
 
-_POLISH_STEPS = 12
 MOST_TURN = 0.5  # rad, of a step of Newton
 FINEST = 1e-15  # shortest chord between two directions that a search distinguishes
 LOSS = 0.02  # largest deficit of a point of a search, as a share of the gap between bound and h_M
-_HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of a tetrahedron is taken for it
 # Chord above which a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
 # of the smaller body about a minimum, directions as good as it to within 1e-6 of that body lie closer to it.
 WELL_AWAY = 0.05
@@ -269,7 +268,7 @@ def nearest_of_simplex(w, count):
             if best < math.inf:
                 break
             w0, w1, w2, w3, missed = tetrahedron_weights(*corners)
-            if missed <= _HELD * max(norm(corners[0]), norm(corners[1]), norm(corners[2]), norm(corners[3])):
+            if missed <= ROUNDED * max(norm(corners[0]), norm(corners[1]), norm(corners[2]), norm(corners[3])):
                 w[0, SIMPLEX.weight], w[1, SIMPLEX.weight], w[2, SIMPLEX.weight], w[3, SIMPLEX.weight] = w0, w1, w2, w3
                 return 4
     left = 0
@@ -485,7 +484,7 @@ def polish(pair, n, apart, w, count):
     best = LocalMinimum(n, n, n, math.inf, math.inf)
     w = w[BUNDLE:]
     exact = 2.0 * EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
-    for _ in range(_POLISH_STEPS):
+    for _ in range(MOST_STEPS):
         t1, t2 = tangent_frame(n)
         m = rotate_back(rotation, scale(-1.0, n))
         b1, b2 = rotate_back(rotation, t1), rotate_back(rotation, t2)

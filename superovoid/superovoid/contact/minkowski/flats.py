@@ -17,6 +17,7 @@ import math
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid.contact.inputs import TOLERANCE
 from superovoid.shapes.kernels.kinds import SUPEROVOID, flat_at
 from superovoid.shapes.kernels.retraction import height_lost, off_symmetry_planes
 from superovoid.shapes.kernels.support_function import support
@@ -27,9 +28,8 @@ from superovoid.shapes.kernels.surface import (
     surface_point_towards,
 )
 
-FLATNESS = 1e-9  # of the smaller body: height within which a contact counts as flat
+# A contact counts as flat within a height of TOLERANCE, of the smaller body.
 REACH = 1e-2  # of the smaller body, to the side: how far off other points count as others
-_PARALLEL = 1e-9  # rad, between edges
 
 
 @kernel
@@ -64,7 +64,7 @@ def touching_flats(pair, x, y, n, size):
     `x` and `y` are the points of the contact and n its normal, in the frame of A, `size` the size of the smaller body.
     """
     rotation = pair.rotation
-    slack, reach = FLATNESS * size, REACH * size
+    slack, reach = TOLERANCE * size, REACH * size
     m = rotate_back(rotation, scale(-1.0, n))
     y = rotate_back(rotation, sub(y, pair.centre))
     if pair.a.kind == SUPEROVOID:
@@ -77,14 +77,14 @@ def touching_flats(pair, x, y, n, size):
         return _lies_on(pair.b.row, y, m, flat_a, rotate_back(rotation, edge_a), slack, reach)
     flat_b, edge_b = flat_at(pair.b, y, m, slack)
     # Edges or faces in one plane: a face shares a direction with either.
-    parallel = norm(cross(edge_a, rotate(rotation, edge_b))) <= _PARALLEL
+    parallel = norm(cross(edge_a, rotate(rotation, edge_b))) <= TOLERANCE
     return flat_b > 0 and (flat_a + flat_b >= 3 or parallel)
 
 
 @kernel
 def flat_on_plane(core, x, down):
     """Return whether a body touches a plane with a flat at x; `down` is the inward normal in the frame of the body."""
-    slack, reach = FLATNESS * core.row[SIZE], REACH * core.row[SIZE]
+    slack, reach = TOLERANCE * core.row[SIZE], REACH * core.row[SIZE]
     if core.kind != SUPEROVOID:
         count, _ = flat_at(core, x, down, slack)
         return count > 0

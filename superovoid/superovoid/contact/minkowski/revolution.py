@@ -48,16 +48,13 @@ from superovoid.contact.minkowski.difference import (
     polish_result,
     put,
 )
-from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS, UPRIGHT
+from superovoid.contact.minkowski.flats import REACH
+from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS
 from superovoid.shapes.kernels.surface import A1, A2, RADIUS, TX, TY, P
-
-_NEARLY_COAXIAL = 0.1  # of the smaller body: slack of the axes up to which this search is the faster one
 
 # A cell: middle and half width of its azimuths, then the directions of its two corners in the meridian (across, along
 # the axis). The support points of the corners are rows as of a simplex.
 CELL, CELL_LENGTH = layout(1, azimuth=float, half=float, ends=4)
-_AT_POLE = 1e3 * UPRIGHT  # across the axis: gives the support point at a pole its azimuth
-_INSIDE = 0.02  # of an arc of the meridian: nearest to its ends that a facet splits it
 
 
 @kernel
@@ -71,7 +68,7 @@ def is_for(pair):
     """Return whether both cores are bodies of revolution about nearly the same axis."""
     a, b = pair.a.row, pair.b.row
     slack = axial_slack(b, pair.rotation, pair.centre)
-    is_near = slack <= _NEARLY_COAXIAL * min(a[RADIUS], b[RADIUS])
+    is_near = slack <= REACH * min(a[RADIUS], b[RADIUS])
     return is_near and _is_revolved(a, pair.a.kind) and _is_revolved(b, pair.b.kind)
 
 
@@ -90,7 +87,7 @@ def _end(cell, k):
 
 @kernel
 def _direction(phi, s, c):
-    s = max(s, _AT_POLE)
+    s = max(s, FINEST)
     return (s * math.cos(phi), s * math.sin(phi), c)
 
 
@@ -179,7 +176,6 @@ def _split_meridian(cell, rows):
     across = math.cos(cell[CELL.azimuth]) * d[0] + math.sin(cell[CELL.azimuth]) * d[1]
     f1, f2 = s1 * across + c1 * d[2], -(s2 * across + c2 * d[2])
     share = f1 / (f1 + f2) if f1 > 0.0 and f2 > 0.0 else 0.5
-    share = share if _INSIDE < share < 1.0 - _INSIDE else min(0.75, max(0.25, share))
     s, c = (1.0 - share) * s1 + share * s2, (1.0 - share) * c1 + share * c2
     length = math.hypot(s, c)
     return s / length, c / length

@@ -61,6 +61,8 @@ EPS = 2.220446049250313e-16
 WIDENED = 1.0 + 1e-9
 """Factor that widens a bound by far more than the rounding errors of the formulas for it."""
 AS_IS = 16.0 * EPS
+ROUNDED = 64.0 * EPS
+"""Error of a product of up to three lengths, or of a determinant or a sum of a few of these, of the largest product."""
 _ONE_STEP = 1e-8  # of E: it is squared
 _PER_APART, _PER_RADIUS = 32.0, 64.0
 RIGID, NOT_FINITE, LAST_ROW, TOO_FAR, NO_ROTATION, REFLECTION = range(6)  # `take_pose`

@@ -49,7 +49,7 @@ BODY_LENGTH = 27
 
 ON_AXIS = 1e-100  # magnitude below which a point of a plane, or a dual, is at zero
 _POLAR = 1e-15  # slope of a normal, in semi-axes, below which its point is a pole to machine precision
-_MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
+MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
 
 
 class SurfacePoint(NamedTuple):
@@ -173,8 +173,8 @@ def dual_ratio(dual, point, exponent):
     if abs(point) < 1e-140:
         if exponent == 2.0:
             return 1.0
-        return 0.0 if abs(dual) < ON_AXIS else _MAX_CURVATURE_RATIO
-    return min(dual / point, _MAX_CURVATURE_RATIO)
+        return 0.0 if abs(dual) < ON_AXIS else MAX_CURVATURE_RATIO
+    return min(dual / point, MAX_CURVATURE_RATIO)
 
 
 @kernel
