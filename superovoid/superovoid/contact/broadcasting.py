@@ -29,6 +29,7 @@ Shapes: TypeAlias = Shape | Sequence[Shape]
 PAIRS_PER_THREAD = 64
 """Least number of pairs, of any kinds, for which a thread is started."""
 MOST_AT_ONCE = 512  # pairs of one call of a kernel: between calls the process can be interrupted
+ROWS_AT_ONCE = 1 << 16  # of an array operation over pairs: the arrays fit in the cache
 _PORTIONS = 4  # share of the remaining pairs, for each thread
 
 

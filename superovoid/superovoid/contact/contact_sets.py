@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.vector import tangent_frame
-from superovoid.contact.facing import Angle, Vector, facing_pieces, has_one_facing_piece, leave
+from superovoid.contact.broadcasting import ROWS_AT_ONCE
+from superovoid.contact.facing import OVER, Angle, Vector, facing_pieces, has_one_facing_piece, leave
 from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.contact.polygons import (
     Line,
@@ -44,7 +45,7 @@ from superovoid.contact.polygons import (
 from superovoid.contact.results import DistanceResult
 from superovoid.contact.signed_distance import distance
 from superovoid.shapes import Compound, HalfSpace, Shape
-from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.rounding import ROUNDED
 from superovoid.shapes.kernels.surface import SIZE
 from superovoid.shapes.poses import as_pose
 from superovoid.values.checks import greatest_distance, number, shorten, whole_number
@@ -57,10 +58,7 @@ MOST_CONTACTS = 8
 ANGLE = 0.01
 _WIDEST = 0.5  # rad
 _ONE = 1e-6  # of the smaller body: points of the patch at this distance are merged
-_OVER = 1e-10  # of the smaller body: a point this far outside a face counts as over it
-_ROUNDING = 16.0 * EPS  # of the coordinates
 _BESIDE = 0.02  # of the width of the patch: a witness point this far outside it may be omitted
-_PAIRS = 1 << 20  # pairs of pieces of meshes in one array operation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -343,11 +341,11 @@ def _contact_points(
         return alone
     sizes = [size for shape, _ in bodies if math.isfinite(size := float(shape._row[SIZE]))]
     size = min(sizes, default=1.0)
-    rounding = _ROUNDING * (sum(sizes) + max(float(np.abs(pose[:3, 3]).max()) for _, pose in bodies))
+    rounding = ROUNDED * (sum(sizes) + max(float(np.abs(pose[:3, 3]).max()) for _, pose in bodies))
     goal = rtol * size + rounding
     limits = _Limits(
         sine=angle.sine,
-        beside=_OVER * size + rounding,
+        beside=OVER * size + rounding,
         least=found.lower - goal,
         deep=found.distance + goal,
         reach=reach,
@@ -388,7 +386,7 @@ def _corners(first: _Side, second: _Side, limits: _Limits) -> list[Corner]:
 
 def _near_pieces(boxes: FloatArray, others: FloatArray, limits: _Limits) -> Iterator[tuple[int, int]]:
     """Yield the numbers of pieces of both bodies whose boxes overlap across the normal, with gaps in the limits."""
-    step = max(1, _PAIRS // max(1, len(others)))
+    step = max(1, ROWS_AT_ONCE // max(1, len(others)))
     for start in range(0, len(boxes), step):
         lower, upper = boxes[start : start + step, None, 0], boxes[start : start + step, None, 1]
         near = (lower[..., :2] - limits.beside <= others[:, 1, :2]).all(axis=2)

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub, tangent_frame
+from superovoid.contact.inputs import MOST_STEPS, TOLERANCE
 from superovoid.contact.polygons import area, hull
 from superovoid.shapes import (
     Box,
@@ -47,7 +48,6 @@ from superovoid.shapes import (
 )
 from superovoid.shapes.kernels.kinds import SUPEROVOID, Core, PackedBody, ball_radius, kind_of, point_to_core
 from superovoid.shapes.kernels.retraction import retract
-from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import SIZE, gradient, position
 
 FloatArray = NDArray[np.float64]
@@ -57,7 +57,6 @@ Vector: TypeAlias = Sequence[float]
 RIM = 16  # corners of the polygon inscribed in a circle
 _CURVED = 10.0  # per angle: a superovoid is flat if its normal turns by at most this over the share of its half width
 _MOST_CURVED = 0.5
-_NARROW = 1e-6  # of the body: extents of a flat below which it has no corners across
 _LEAST_SPANNED = 0.9  # of the area of a superovoid's flat: if four corners span less, eight are taken
 _TURNS = 124  # directions around m that sample the border of a superovoid's flat, besides the four along the tangents
 
@@ -71,12 +70,7 @@ def _unit_vectors(turns: FloatArray) -> FloatArray:
 # then depends on the last digit of the direction. They are the last.
 _AROUND = _unit_vectors(np.concatenate([(np.arange(_TURNS) + 0.5) / _TURNS, np.arange(4) / 4.0]))
 _EIGHT = _unit_vectors(np.arange(8) / 8.0)
-_STEPS = 60
-_SETTLED = 32.0 * EPS  # of the body: heights above the surface that count as on it
-_GRAZING = 1e-10  # of the body: the same for a surface that the line nearly runs along
-_COPLANAR = 1e-9  # between normals of triangles, and of the area of a flat
-_UPRIGHT = 0.1  # cosine between a line and a normal, below which the line runs along the surface
-_ALONG = 1e-9  # the same, below which the line does not come nearer
+OVER = 1e-10  # of the bodies: a point this far outside a face counts as over it, and this near to a surface as on it
 
 
 Pieces: TypeAlias = list[FloatArray]
@@ -187,7 +181,7 @@ def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
     tangents = np.array([cross(t2, n), t2])
     points = shape._support_points(angle.cosine * m + angle.sine * (_AROUND @ tangents))
     flat = points @ tangents.T
-    extents = np.maximum(np.ptp(flat, axis=0), _NARROW * shape._row[SIZE])
+    extents = np.maximum(np.ptp(flat, axis=0), TOLERANCE * shape._row[SIZE])
     outermost = (_EIGHT @ (flat / extents).T).argmax(axis=1)
     corners = flat[outermost]
     about = corners[1::2] - corners[1::2].mean(axis=0)
@@ -245,9 +239,9 @@ def _elements(shape: ConvexMesh | Mesh) -> _Elements:
         corners = vertices[np.unique(faces[flat])]
         n = normals[flat[0]]
         places = [(x, y) for x, y in (corners @ np.array(tangent_frame(tuple(n.tolist()))[:2]).T).tolist()]
-        kept = hull(places, _COPLANAR * float(np.ptp(places, axis=0).max()))
+        kept = hull(places, TOLERANCE * float(np.ptp(places, axis=0).max()))
         covered = 0.5 * float(np.linalg.norm(np.cross(b - a, c - a)[flat], axis=1).sum())
-        if len(kept) > 2 and abs(area([places[k] for k in kept]) - covered) <= _COPLANAR * covered:
+        if len(kept) > 2 and abs(area([places[k] for k in kept]) - covered) <= TOLERANCE * covered:
             alone[flat] = False
             polygons.append(corners[None, kept])
             flats.append(n[None])
@@ -262,12 +256,12 @@ def _coplanar(faces: IntArray, normals: FloatArray, edge: IntArray) -> list[IntA
 
     order = np.argsort(edge, kind="stable")
     first, second = order[:-1] % len(faces), order[1:] % len(faces)
-    one = (edge[order[:-1]] == edge[order[1:]]) & (np.abs(normals[first] - normals[second]).max(axis=1) <= _COPLANAR)
+    one = (edge[order[:-1]] == edge[order[1:]]) & (np.abs(normals[first] - normals[second]).max(axis=1) <= TOLERANCE)
     graph = coo_array((np.ones(int(one.sum()), dtype=bool), (first[one], second[one])), shape=(len(faces),) * 2)
     _, group = connected_components(graph, directed=False)
     order = np.argsort(group, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
-    return [flat for flat in groups if len(flat) > 1 and np.ptp(normals[flat], axis=0).max() <= _COPLANAR]
+    return [flat for flat in groups if len(flat) > 1 and np.ptp(normals[flat], axis=0).max() <= TOLERANCE]
 
 
 def _is_hull(shape: ConvexMesh | Mesh) -> bool:
@@ -294,7 +288,7 @@ def _falling_vertices(surface: _Elements, m: FloatArray, ahead: NDArray[np.bool_
 @_corners.register(Mesh)
 def _(shape: ConvexMesh | Mesh, m: FloatArray, angle: Angle) -> FloatArray:
     surface = _elements(shape)
-    falls = _falling_vertices(surface, m, surface.normals @ m >= -_ALONG, angle.sine)
+    falls = _falling_vertices(surface, m, surface.normals @ m >= -TOLERANCE, angle.sine)
     falls[int((surface.vertices @ m).argmax())] = True
     return surface.vertices[falls]
 
@@ -307,7 +301,7 @@ def _pieces_of_mesh(shape: Mesh, m: FloatArray, angle: Angle) -> Pieces:
         towards, of_polygons = np.abs(towards), np.abs(of_polygons)
     facing_m = towards >= angle.cosine
     polygons = [surface.polygons[k] for k in np.flatnonzero(of_polygons >= angle.cosine)]
-    ahead = towards >= -_ALONG
+    ahead = towards >= -TOLERANCE
     falls = np.zeros(len(surface.edges), dtype=bool)
     falls[surface.edge[np.tile(ahead, 3)]] = True
     falls[surface.edge[surface.lateral @ m > angle.sine]] = False
@@ -353,13 +347,12 @@ def leave(body: PackedBody, p: tuple[float, float, float], m: tuple[float, float
     core = Core(row, kind_of(row), body.pool)
     size = norm(p) + (row[SIZE] if row[SIZE] < math.inf else 0.0)
     s = 0.0
-    for _ in range(_STEPS):
+    for _ in range(MOST_STEPS):
         value, gradient_of = _convex_gauge(core, combine(1.0, p, s, m))
         steepness, slope = norm(gradient_of), dot(gradient_of, m)
-        settled = _GRAZING if slope < _UPRIGHT * steepness else _SETTLED
-        if abs(value) <= settled * size * steepness:
+        if abs(value) <= OVER * size * steepness:
             return s
-        if slope <= _ALONG * steepness:
+        if slope <= TOLERANCE * steepness:
             break
         s -= value / slope
     return math.nan

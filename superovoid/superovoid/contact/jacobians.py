@@ -28,10 +28,11 @@ from superovoid.contact.broadcasting import Pairs, Side, own_or_only, share_pair
 from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.differentiation import by_shape, surface_point_at
 from superovoid.contact.inputs import TOLERANCE
+from superovoid.contact.lanes.many_pairs import CHUNK
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing, take_poses
 from superovoid.contact.pair import PlacedBody
 from superovoid.contact.separation import from_origin
-from superovoid.contact.signed_distance import BATCH, answer_rows
+from superovoid.contact.signed_distance import answer_rows
 from superovoid.shapes.kernels.bodies import VALID
 from superovoid.shapes.kernels.kinds import BOX, CAPSULE, KIND, SUPEROVOID, TORUS
 from superovoid.shapes.kernels.surface import A1, A2, A3
@@ -205,7 +206,7 @@ def fill_rows(
     ValueError
         If a pose is not a rigid transform.
     """
-    if len(which) < BATCH:
+    if len(which) < CHUNK:
         wrong: list[int] = []
 
         def answer(some: NDArray[np.int64], work: FloatArray) -> None:

@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.broadcasting import Pairs, Shapes, Side, share_pairs
+from superovoid.contact.broadcasting import ROWS_AT_ONCE, Pairs, Shapes, Side, share_pairs
 from superovoid.contact.columns import RESULT, RESULT_LENGTH
 from superovoid.contact.impact import (
     FOUND,
@@ -47,7 +47,6 @@ from superovoid.values.status import UNPROVEN, Status
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_AT_ONCE = 1 << 16  # most points or rays, times bodies, in memory at once
 _INTERVAL = [RESULT.distance, RESULT.lower, RESULT.upper]
 _POINT, _NORMAL = (slice(first, first + 3) for first in (RESULT.point_a, RESULT.normal))
 
@@ -152,7 +151,7 @@ class _Bodies:
 
     def parts(self, count: int) -> Iterator[slice]:
         """Split a number of points or rays into slices that fit in memory."""
-        size = max(1, _AT_ONCE // max(1, len(self.shapes)))
+        size = max(1, ROWS_AT_ONCE // max(1, len(self.shapes)))
         return (slice(first, first + size) for first in range(0, count, size))
 
     def pairs_with(self, points: FloatArray, body: IntArray) -> Pairs:

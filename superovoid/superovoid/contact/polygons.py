@@ -13,11 +13,11 @@ import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from superovoid.contact.inputs import TOLERANCE
+
 Point: TypeAlias = tuple[float, float]
 Line: TypeAlias = tuple[float, float, float]
 """(a, b, d) with (a, b) a unit vector: the points with a x + b y <= d are inside."""
-
-_TIED = 1e-9  # of the larger: areas and lengths that count as equal
 
 
 def cross(a: Point, b: Point, c: Point) -> float:
@@ -147,7 +147,7 @@ def simplify_polygon(points: Sequence[Point], corners: Sequence[int], most: int,
     while len(left) > most:
         free = [k for k in range(len(left)) if left[k] != held]
         smallest = min(losses[k] for k in free)
-        close = smallest + _TIED * max(abs(loss) for loss in losses)
+        close = smallest + TOLERANCE * max(abs(loss) for loss in losses)
         k = max((k for k in free if losses[k] <= close), key=lambda k: left[k])
         del left[k], losses[k]
         if len(left) <= 3:

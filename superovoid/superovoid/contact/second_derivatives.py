@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact.differentiation import DerivativeStatus, derivatives, flags_of
+from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.points import point_distances
 from superovoid.contact.results import DistanceResults
 from superovoid.shapes import (
@@ -48,7 +49,6 @@ from superovoid.shapes import (
 
 FloatArray = NDArray[np.float64]
 
-_ON_EDGE = 1e-9  # distance from an edge or seam, relative to the size, below which a point is on it
 _ALIGNED = 1e-5  # component of a normal along a face or a straight line, below which it fits the point
 _SINGULAR = 1e10  # condition number from which the motion of the points is not determined
 
@@ -121,7 +121,7 @@ def second_derivatives(
     )
     # A depth is a minimum over the directions if the derivative of the normal by a translation is not negative.
     least = np.linalg.eigvalsh(found[:, :2, -2:])[:, 0]
-    status[np.flatnonzero(known)[(d[known] < 0.0) & (least < -1e-9)]] |= int(DerivativeStatus.FOCAL)
+    status[np.flatnonzero(known)[(d[known] < 0.0) & (least < -TOLERANCE)]] |= int(DerivativeStatus.FOCAL)
     return 0.5 * (by_parameters + by_parameters.mT), status
 
 
@@ -137,7 +137,7 @@ def _members_at(
         rows = np.array([i for i, shape in enumerate(shapes) if shape is compound])
         local = ((points[rows] - poses[rows, :3, 3])[:, None] @ poses[rows, :3, :3])[:, 0]
         gaps = np.abs([point_distances(shape, local, pose).distance for shape, pose in compound.members])
-        shared[rows] = (gaps <= _ON_EDGE * sizes[rows]).sum(axis=0) > 1
+        shared[rows] = (gaps <= TOLERANCE * sizes[rows]).sum(axis=0) > 1
         for i, nearest in zip(rows.tolist(), gaps.argmin(axis=0).tolist(), strict=True):
             members[i], pose = compound.members[nearest]
             placed[i] = poses[i] @ pose
@@ -189,7 +189,7 @@ def _form(shape: Shape, x: FloatArray, n: FloatArray) -> tuple[FloatArray, Float
     if isinstance(shape, Torus):
         return around * ((n[:2] @ x[:2]) / radius**2) + (eye - around) / shape.minor_radius, eye
     if isinstance(shape, Cylinder | Cone):
-        half, margin = 0.5 * shape.length, _ON_EDGE * max(shape.radius, shape.length)
+        half, margin = 0.5 * shape.length, TOLERANCE * max(shape.radius, shape.length)
         is_cone = isinstance(shape, Cone)
         rise = shape.radius / math.hypot(shape.radius, shape.length) if is_cone else 0.0  # of the normals of the side
         if is_cone and x[2] >= half - margin:
@@ -203,10 +203,10 @@ def _form(shape: Shape, x: FloatArray, n: FloatArray) -> tuple[FloatArray, Float
         return (around * (steep / radius), eye) if abs(n[2] - rise) <= _ALIGNED else not_normal
     if isinstance(shape, Box):
         half_lengths = 0.5 * np.array(shape.lengths)
-        return _flat_form(eye[np.abs(x) >= half_lengths - _ON_EDGE * half_lengths.max()], n) or not_normal
+        return _flat_form(eye[np.abs(x) >= half_lengths - TOLERANCE * half_lengths.max()], n) or not_normal
     if isinstance(shape, ConvexMesh):
         heights = shape._hull.planes[:, :3] @ x - shape._hull.planes[:, 3]
-        return _flat_form(shape._hull.planes[heights >= -_ON_EDGE * shape._hull.radius, :3], n) or not_normal
+        return _flat_form(shape._hull.planes[heights >= -TOLERANCE * shape._hull.radius, :3], n) or not_normal
     return None
 
 
@@ -214,7 +214,7 @@ def _flat_form(normals: FloatArray, n: FloatArray) -> tuple[FloatArray, FloatArr
     """Return M and N on a face, an edge or a corner of flats with these normals; None if n is not one of the point."""
     eye = np.eye(3)
     _, sizes, axes = np.linalg.svd(np.concatenate([normals, np.zeros((3, 3))]))
-    rank = int((sizes > _ON_EDGE).sum())
+    rank = int((sizes > TOLERANCE).sum())
     along = axes[rank:].T @ axes[rank:]
     if rank == 0 or np.abs(along @ n).max() > _ALIGNED:
         return None

@@ -26,7 +26,6 @@ from superovoid.shapes.poses import as_poses
 from superovoid.values.poses import ORIGIN, PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
-BATCH = 512  # least number of pairs of one class of `many_pairs` for SIMD lanes
 
 
 @entry_point(nogil=True)
@@ -212,12 +211,12 @@ def answer_rows(pairs: Pairs, rtol: float, threads: int | None) -> FloatArray:
     n = pairs.length
     out, states = np.empty((n, RESULT_LENGTH)), np.zeros((n, STATE_LENGTH))
     is_left = np.ones(n, dtype=np.bool_)
-    if n >= BATCH:
+    if n >= many_pairs.CHUNK:
         classes = np.empty(n, dtype=np.int64)
         many_pairs.lane_classes(pairs, classes)
         for lane_class in (many_pairs.OVOIDS, many_pairs.TO_CORES):
             which = np.flatnonzero(classes == lane_class)
-            if len(which) >= BATCH:
+            if len(which) >= many_pairs.CHUNK:
                 is_left[which] = False
                 to_cores = lane_class == many_pairs.TO_CORES
                 many_pairs.solve_batch(pairs, which, to_cores, rtol, SEARCH_BUDGET, states, out, threads)

@@ -18,8 +18,9 @@ from superovoid.contact import Status, broadcasting
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes
+from superovoid.contact.lanes.many_pairs import CHUNK
 from superovoid.contact.one_pair import WORK_LENGTH
-from superovoid.contact.signed_distance import BATCH, answer_pairs
+from superovoid.contact.signed_distance import answer_pairs
 from superovoid.shapes.kernels import bodies, kinds, surface
 
 BUDGET = 500  # of the search: open intervals are as valid as closed ones, and quicker
@@ -192,7 +193,7 @@ def random_lists(count):
     return shapes, random_poses(rng, count, rng.uniform(1.5, 4.0, count))
 
 
-@pytest.mark.parametrize("count", (BATCH, 3000))
+@pytest.mark.parametrize("count", (CHUNK, 3000))
 def test_threads_change_no_answer(count):
     shapes, poses = random_lists(count)
     arguments = shapes[0], poses[0], shapes[1], poses[1]
@@ -249,7 +250,7 @@ def of_all(pairs, order=slice(None)):
 
 
 def test_lanes_next_to_boxes_capsules_and_cylinders_agree_with_single_answers():
-    pairs = pairs_with_cores(3, 3 * BATCH)
+    pairs = pairs_with_cores(3, 3 * CHUNK)
     found = of_all(pairs)
     for i, pair in enumerate(pairs):
         alone = distance(*pair)
@@ -261,7 +262,7 @@ def test_lanes_next_to_boxes_capsules_and_cylinders_agree_with_single_answers():
 
 
 def test_lanes_next_to_cores_ignore_order_and_swap_bit_by_bit():
-    pairs = pairs_with_cores(4, 2 * BATCH)
+    pairs = pairs_with_cores(4, 2 * CHUNK)
     found, backwards = of_all(pairs), of_all(pairs, slice(None, None, -1))
     swapped = of_all([(b, pose_b, a, pose_a) for a, pose_a, b, pose_b in pairs])
     for name in ("distance", "lower", "upper", "point_a", "point_b", "normal", "status"):

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Box, ConvexMesh, HalfSpace, Mesh, Scene, Status, Torus, are_closer, distance, distances
 from superovoid.contact.inputs import TOLERANCE
-from superovoid.contact.signed_distance import BATCH
+from superovoid.contact.lanes.many_pairs import CHUNK
 from superovoid.shapes.scaling import scale_shape
 from superovoid.testing import contract, random_pairs, regimes
 
@@ -133,7 +133,7 @@ def test_swapping_bodies_swaps_the_answer_bit_by_bit(case, draws):
 @few_or_many_draws
 @each_case
 def test_small_batches_repeat_single_answers_bit_by_bit(case, draws):
-    some = pairs_with_answers(case, draws)[: BATCH - 1]
+    some = pairs_with_answers(case, draws)[: CHUNK - 1]
     a, poses_a, b, poses_b = zip(*(pair for pair, _ in some), strict=True)
     rows = distances(a, np.array(poses_a), b, np.array(poses_b))
     for (pair, result), row in zip(some, rows, strict=True):
@@ -143,7 +143,7 @@ def test_small_batches_repeat_single_answers_bit_by_bit(case, draws):
 @few_or_many_draws
 def test_large_batches_agree_with_single_answers(draws):
     every = [each for case in FAMILIES for each in pairs_with_answers(case, draws)]
-    every = list(itertools.islice(itertools.cycle(every), max(len(every), BATCH + 37)))
+    every = list(itertools.islice(itertools.cycle(every), max(len(every), CHUNK + 37)))
     a, poses_a, b, poses_b = zip(*(pair for pair, _ in every), strict=True)
     rows = distances(a, np.array(poses_a), b, np.array(poses_b))
     swapped = distances(b, np.array(poses_b), a, np.array(poses_a))

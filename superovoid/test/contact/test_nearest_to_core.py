@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cylinder, Ellipsoid, Status, Superovoid, Torus, distance, distances
-from superovoid.contact.signed_distance import BATCH
+from superovoid.contact.lanes.many_pairs import CHUNK
 
 CORES = (Box((0.4, 0.2, 0.6)), Capsule(0.05, 0.6), Cylinder(0.2, 0.5))
 HALVES = np.array([0.2, 0.1, 0.3])
@@ -86,7 +86,7 @@ def test_points_exactly_over_faces_edges_and_axes_are_found(half):
 )
 def test_flats_over_the_border_of_a_face_are_not_unique(core, place):
     flat = Superovoid((0.1, 0.12, 0.08), section_exponent=0.01, profile_exponent=0.01)
-    places = np.tile(place, (BATCH, 1))
+    places = np.tile(place, (CHUNK, 1))
     assert distance(core, np.eye(4), flat, place).status == Status.NON_UNIQUE
     assert (distances(core, np.eye(4), flat, places).status == Status.NON_UNIQUE).all()
 

@@ -53,7 +53,7 @@ FloatArray = NDArray[np.float64]
 NO_LANES, OVOIDS, TO_CORES = 0, 1, 2
 """Classes of pairs: not for lanes; two superovoids; a superovoid next to a core (`nearest_to_core`)."""
 
-CHUNK = MOST_AT_ONCE  # 0.6 MB a block
+CHUNK = MOST_AT_ONCE  # 0.6 MB a block; fewer pairs of a class are not solved in lanes
 ROW = 2 * CHUNK + 8
 _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `pair_solver.comparison` reads
 
