@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 _MOST_CONES = 20_000
-_LARGE = 0.6  # chord of an edge that is halved whatever the bodies are
 _HALF = 0.5  # of the allowance for rounding, which is in the interval and lets a check round
 
 
@@ -160,7 +159,7 @@ def cover_by_cones(
         least, weights = _best_means(heights)
         by_first = ((n @ near) / length).min(axis=1) >= rho
         is_done = by_first | (least >= rho)
-        edge = _edges_to_halve(n / length[:, :, None], heights)
+        edge = _edges_to_halve(heights)
         level = len(letters) + len(n)
         letters += np.where(by_first, "*", np.where(is_done, ".", edge.astype(str))).tolist()
         children += (level + 2 * (np.cumsum(~is_done) - 1)).tolist()
@@ -212,12 +211,10 @@ def _best_means(heights: FloatArray) -> tuple[FloatArray, FloatArray]:
     return least[rows, best], weights[rows, best]
 
 
-def _edges_to_halve(n: FloatArray, heights: FloatArray) -> NDArray[np.int64]:
-    """Return the longest edge of a large cone, or the edge of a small one along which the points differ most."""
+def _edges_to_halve(heights: FloatArray) -> NDArray[np.int64]:
+    """Return the edge of each cone along which the points differ most."""
     i, j = np.arange(3), (np.arange(3) + 1) % 3
-    length = np.linalg.norm(n[:, i] - n[:, j], axis=2)
-    bend = heights[:, i, i] - heights[:, i, j] - heights[:, j, i] + heights[:, j, j]
-    return np.where(length.max(axis=1) > _LARGE, length.argmax(axis=1), bend.argmax(axis=1))
+    return (heights[:, i, i] - heights[:, i, j] - heights[:, j, i] + heights[:, j, j]).argmax(axis=1)
 
 
 def _tree_of(cells: Cells) -> tuple[str, FloatArray, FloatArray]:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, put_vector_in, rotate, scale, sub, vector_at
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH, write_result
-from superovoid.contact.inputs import MOST_STEPS
+from superovoid.contact.inputs import MOST_STEPS, MOST_TRANSLATIONS
 from superovoid.contact.kind_table import COMPOUNDS, METHODS, in_order, solve_members
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.pair import Limit, PlacedBody
@@ -42,9 +42,7 @@ from superovoid.shapes.kernels.rounding import allowance, at_place, compose, com
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
-_STARTS = 8  # pairs of members from which a translation is sought, and most that one adds up
 _SLACK = 0.25  # of the goal: gap after a translation, so that members are proved to be apart
-_FINER = 0.1  # of the tolerance: intervals of pairs after a translation
 
 
 class _Memory(NamedTuple):
@@ -211,7 +209,7 @@ def _separate_from(a, b, shift, shortest, limit, slack, margin, memory, directio
     the gap along it, which does not pass the zero of two convex members, or by half if others overlap there.
     """
     least = -math.inf
-    for _ in range(_STARTS):
+    for _ in range(MOST_TRANSLATIONS):
         least = _least_after(a, b, shift, limit, margin, memory)
         if least >= 0.0:
             break
@@ -253,10 +251,10 @@ def _separate(a, b, limit, enough, slack, margin, memory, direction):
     core_a = kinds.Core(a.row, kinds.kind_of(a.row), a.pool)
     core_b = kinds.Core(b.row, kinds.kind_of(b.row), b.pool)
     has_planes = core_a.kind != kinds.HALF_SPACE and core_b.kind != kinds.HALF_SPACE
-    fine = Limit(_FINER * limit.tolerance, limit.budget, math.inf, -math.inf)
-    normals = np.empty((_STARTS + 6, 3))
+    fine = Limit(limit.tolerance, limit.budget, math.inf, -math.inf)
+    normals = np.empty((MOST_TRANSLATIONS + 6, 3))
     shortest, done, count = math.inf, -math.inf, 0
-    for _ in range(_STARTS):
+    for _ in range(MOST_TRANSLATIONS):
         k = _deepest(memory.lowers, done)
         if k < 0 or shortest <= enough:
             break

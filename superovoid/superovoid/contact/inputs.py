@@ -13,6 +13,8 @@ TOLERANCE = 1e-9
 """Width of an interval that counts as certified, of the smaller body. Lengths relative to a body, and sines of angles,
 that differ by less count as equal."""
 SEARCH_BUDGET = 4000
+MOST_TRANSLATIONS = 6
+"""Translations tried that may separate overlapping bodies, and places tried on the way back from too long a one."""
 MOST_STEPS = 64
 """Steps after which an iteration ends that converges, or stalls, in far fewer. 64 halvings leave no digit."""
 

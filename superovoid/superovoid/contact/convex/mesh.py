@@ -48,6 +48,7 @@ from superovoid.contact.convex.mesh_tree import (
     side_of,
     side_of_bodies,
 )
+from superovoid.contact.inputs import MOST_TRANSLATIONS
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.contact_points import ALONG, holds_means
 from superovoid.contact.minkowski.flats import REACH, touching_flats
@@ -58,7 +59,6 @@ from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
 from superovoid.values.status import NON_UNIQUE, UNPROVEN
 
 _MOST_TOUCHED = 64  # limit of stored triangles that meet the other body
-_TRIED = 6  # translations tried
 
 
 @kernel(_nrt=True)
@@ -304,7 +304,7 @@ def _translations_out(pair, goal, sign, w, translations, count):
         # A body outside the plane that meets the triangle within rounding leaves by any small translation.
         height = max(0.0, upper + ball - dot(inward, add(centre, rotate(rotation, p))))
         count = _add_translation(translations, count, height, scale(sign, inward))
-        if height > 0.0 and tried < _TRIED:
+        if height > 0.0 and tried < MOST_TRANSLATIONS:
             tried += 1
             x = point_along(pair.a, inward)
             deepest = rotate_back(rotation, sub(combine(1.0, x, ball, inward), centre))
@@ -316,7 +316,7 @@ def _translations_out(pair, goal, sign, w, translations, count):
 def _shortest_translation(pair, translations, count, best, direction, goal, margin, w):
     """Return length and direction of the shortest of some translations that is proved, or of the known one."""
     is_point = pair.a.kind == kinds.POINT and kinds.ball_radius(pair.a.row, pair.a.kind) <= margin
-    for _ in range(_TRIED):
+    for _ in range(MOST_TRANSLATIONS):
         i = 0
         for j in range(1, count):
             i = j if translations[j, 0] < translations[i, 0] else i
@@ -419,7 +419,7 @@ def _contact_after(pair, length, direction, goal, margin, w):
     c = difference.difference_support(pair, direction)
     ball = kinds.ball_radius(pair.a.row, pair.a.kind)
     x, y, is_paired, best, iterations = combine(1.0, c.x, ball, direction), c.y, False, length, 0
-    for i in range(torus.ADVANCES):
+    for i in range(MOST_TRANSLATIONS):
         k = nearest_triangles(_moved(pair, length, direction), direction, 0.25 * goal, math.inf, -math.inf, False, w)
         iterations += k.iterations
         is_paired = norm(sub(k.y, k.x)) <= 2.0 * goal
@@ -429,7 +429,7 @@ def _contact_after(pair, length, direction, goal, margin, w):
         best = min(best, length)
         x, y = k.x, combine(1.0, k.y, -length, direction)
         # A negative length is proved as a gap by the one before it; beyond the place of the bodies, gaps do not add up.
-        if length < 0.0 or k.lower <= goal + margin or i == torus.ADVANCES - 1:
+        if length < 0.0 or k.lower <= goal + margin or i == MOST_TRANSLATIONS - 1:
             break
         length -= k.lower - margin
     return Contact(best, x, y, is_paired, iterations)
