@@ -4,6 +4,7 @@
 """The engine: signed distance of a pair of shapes at two poses. It does not depend on robots or ROS."""
 
 from superovoid.contact.contact_sets import ContactSet, contacts
+from superovoid.contact.deciding import Proof
 from superovoid.contact.differentiation import (
     Derivatives,
     DerivativeStatus,
@@ -16,7 +17,6 @@ from superovoid.contact.points import PointDistance, PointDistances, RayHit, Ray
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.signed_distance import distance, distances
 from superovoid.contact.thresholds import (
-    Proof,
     UndecidedError,
     Verdict,
     Verdicts,

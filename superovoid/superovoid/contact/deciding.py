@@ -15,6 +15,7 @@ undecided pairs                the solver, which may end at the threshold (`Limi
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 
 import numpy as np
 
@@ -68,9 +69,23 @@ from superovoid.shapes.kernels.surface import (
     position,
     surface_point_towards,
 )
+from superovoid.values.status import Words
 
-# The deciding proof, cheapest first.
-BY_SPHERES, BY_DIRECTION, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3
+
+class Proof(Words, IntEnum):
+    """The proof that decided a comparison, cheapest first."""
+
+    SPHERES = 0
+    """The bounding spheres, or the distance of the origins."""
+    DIRECTION = 1
+    """Support points of two convex bodies: the steps of GJK."""
+    SEARCH = 2
+    """The full solver; an undecided answer has this value."""
+    SURFACES = 3
+    """For a non-convex mesh: its hull, one of its triangles, or a point inside it, without the solver."""
+
+
+BY_SPHERES, BY_DIRECTION, BY_SEARCH, BY_SURFACES = map(int, Proof)
 
 
 _put_verdict = storer(VERDICT_LENGTH, 1)

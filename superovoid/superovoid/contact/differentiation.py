@@ -69,10 +69,39 @@ _SHAPES = {
 }
 AT, ROW_LENGTH = layout(1, **{name: math.prod(shape) for name, shape in _SHAPES.items()}, flags=float)
 
-FOCAL, SHARP, OTHER_KIND = 4, 8, 64
+
+class DerivativeStatus(Words, IntFlag):
+    """Properties of the contact at which derivatives were computed. `REGULAR` is the absence of every flag."""
+
+    REGULAR = 0
+    """The distance is differentiable, and the derivatives are those of a certified contact."""
+    TOUCHING = 1
+    """The interval contains zero. The signed distance is smooth at touch, so all derivatives are valid; the direction
+    is that of the normal, not of the points."""
+    NON_UNIQUE = 2
+    """The points are one choice of many (parallel flats). The derivatives by translation are valid; those by rotation
+    and by shape are one element of the generalised gradient, the one at these points."""
+    FOCAL = 4
+    """The overlap reaches a centre of curvature (concentric spheres): the normal is one choice of many, or not a
+    minimum of the depth. First derivatives are those along this normal; `by_translation_twice` has no meaning."""
+    SHARP = 8
+    """A point is on a crease, or at a pole with an infinite or undefined curvature: curvatures are clipped. First
+    derivatives are valid."""
+    UNPROVEN = 16
+    """The distance itself is not proved (`Status.UNPROVEN`): the derivatives are those of the contact found."""
+    ARBITRARY_NORMAL = 32
+    """Another separating translation is equally short (`Status.ARBITRARY_NORMAL`): the signed distance has a kink, and
+    the derivatives are one-sided, for this normal."""
+    OTHER_KIND = 64
+    """A body is not a superovoid: derivatives by its shape, and curvatures and second derivatives of the pair, are
+    nan."""
+
+
+FOCAL, SHARP, OTHER_KIND = (
+    int(flag) for flag in (DerivativeStatus.FOCAL, DerivativeStatus.SHARP, DerivativeStatus.OTHER_KIND)
+)
 
 _STRAIGHT = 1e-12  # curvature times size that replaces zero, so that no inverse is 0 / 0
-_FOCUS = 1e-7  # part of the curvature at touch below which a depth is no proper minimum
 _LEVI_CIVITA = np.cross(np.eye(3)[:, None], np.eye(3)).transpose(2, 0, 1)  # of cross products: `numpy.cross` is slow
 
 
@@ -158,7 +187,7 @@ def _second_order(of_a, of_b, d, size):
     at_touch = (a11 + b11) * (a22 + b22) - (a12 + b12) * (a12 + b12)
     p, q = det_b * (a11 + a22) + det_a * (b11 + b22), det_a * det_b
     det = at_touch + d * (p + d * q)
-    is_minimum = det > _FOCUS * abs(at_touch) and p + 2.0 * d * q > 0.0
+    is_minimum = det > TOLERANCE * abs(at_touch) and p + 2.0 * d * q > 0.0
     h11 = (det_b * a11 + det_a * b11 + d * q) / det
     h22 = (det_b * a22 + det_a * b22 + d * q) / det
     return (h11, (det_b * a12 + det_a * b12) / det, h22), d < 0.0 and not is_minimum
@@ -238,33 +267,6 @@ def derive_pairs(
         i = which[k]
         a, b = bodies_of(pairs, i)
         derive_pair(a.row, b.row, a.pose, b.pose, points_a[i], points_b[i], normals[i], out[i])
-
-
-class DerivativeStatus(Words, IntFlag):
-    """Properties of the contact at which derivatives were computed. `REGULAR` is the absence of every flag."""
-
-    REGULAR = 0
-    """The distance is differentiable, and the derivatives are those of a certified contact."""
-    TOUCHING = 1
-    """The interval contains zero. The signed distance is smooth at touch, so all derivatives are valid; the direction
-    is that of the normal, not of the points."""
-    NON_UNIQUE = 2
-    """The points are one choice of many (parallel flats). The derivatives by translation are valid; those by rotation
-    and by shape are one element of the generalised gradient, the one at these points."""
-    FOCAL = FOCAL
-    """The overlap reaches a centre of curvature (concentric spheres): the normal is one choice of many, or not a
-    minimum of the depth. First derivatives are those along this normal; `by_translation_twice` has no meaning."""
-    SHARP = SHARP
-    """A point is on a crease, or at a pole with an infinite or undefined curvature: curvatures are clipped. First
-    derivatives are valid."""
-    UNPROVEN = 16
-    """The distance itself is not proved (`Status.UNPROVEN`): the derivatives are those of the contact found."""
-    ARBITRARY_NORMAL = 32
-    """Another separating translation is equally short (`Status.ARBITRARY_NORMAL`): the signed distance has a kink, and
-    the derivatives are one-sided, for this normal."""
-    OTHER_KIND = OTHER_KIND
-    """A body is not a superovoid: derivatives by its shape, and curvatures and second derivatives of the pair, are
-    nan."""
 
 
 def flags_of(result: DistanceResult | DistanceResults) -> NDArray[np.uint8]:

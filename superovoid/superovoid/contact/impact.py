@@ -54,7 +54,22 @@ from superovoid.values.status import UNPROVEN, Words
 FloatArray = NDArray[np.float64]
 
 
-IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, GIVEN_UP = 0, 1, 2, 3, 4  # `ImpactStatus`
+class ImpactStatus(Words, IntEnum):
+    """How a motion ends."""
+
+    IMPACT = 0
+    """They come within the tolerance, and an overlap is proved at `Impact.overlap_time`."""
+    GRAZE = 1
+    """They come within the tolerance, but no overlap is proved soon after: they may pass each other."""
+    STARTS_IN_CONTACT = 2
+    """They are within the tolerance, or overlap, at time 0."""
+    FREE = 3
+    """Proved: they do not touch up to the end."""
+    UNPROVEN = 4
+    """Proved free of contact up to `Impact.time` only: at a concavity, or after `max_evaluations` evaluations."""
+
+
+IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, GIVEN_UP = map(int, ImpactStatus)
 LARGEST, SMALLEST = 1e100, 1e-100  # m/s, rad/s, m: components of a motion, whose squares and paths stay finite
 LONGEST = 1e50  # s
 # Bodies are certainly apart if their distance is this many times the gap that counts as touch at their coordinates,
@@ -507,21 +522,6 @@ def _components(name: str, value: ArrayLike, count: int) -> FloatArray:
         raise ValueError(f"{name} = {value!r}: no component may be larger than {LARGEST:g}")
     array[np.abs(array) < SMALLEST] = 0.0
     return array
-
-
-class ImpactStatus(Words, IntEnum):
-    """How a motion ends."""
-
-    IMPACT = IMPACT
-    """They come within the tolerance, and an overlap is proved at `Impact.overlap_time`."""
-    GRAZE = GRAZE
-    """They come within the tolerance, but no overlap is proved soon after: they may pass each other."""
-    STARTS_IN_CONTACT = STARTS_IN_CONTACT
-    """They are within the tolerance, or overlap, at time 0."""
-    FREE = FREE
-    """Proved: they do not touch up to the end."""
-    UNPROVEN = GIVEN_UP
-    """Proved free of contact up to `Impact.time` only: at a concavity, or after `max_evaluations` evaluations."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from types import MappingProxyType
 from typing import ClassVar, TypedDict, Unpack, overload
 
@@ -15,28 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.broadcasting import Shapes, one_a_pair, pairs_of, share_pairs
 from superovoid.contact.columns import VERDICT, VERDICT_LENGTH
-from superovoid.contact.deciding import BY_DIRECTION, BY_SEARCH, BY_SPHERES, BY_SURFACES, decide_pairs
+from superovoid.contact.deciding import Proof, decide_pairs
 from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.shapes import Shape
 from superovoid.shapes.shape import unit_directions
 from superovoid.values.poses import ORIGIN, PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics, Table
-from superovoid.values.status import Words
 
 FloatArray = NDArray[np.float64]
-
-
-class Proof(Words, IntEnum):
-    """The proof that decided a comparison, cheapest first."""
-
-    SPHERES = BY_SPHERES
-    """The bounding spheres, or the distance of the origins."""
-    DIRECTION = BY_DIRECTION
-    """Support points of two convex bodies: the steps of GJK."""
-    SEARCH = BY_SEARCH
-    """The full solver; an undecided answer has this value."""
-    SURFACES = BY_SURFACES
-    """For a non-convex mesh: its hull, one of its triangles, or a point inside it, without the solver."""
 
 
 class UndecidedError(RuntimeError):
