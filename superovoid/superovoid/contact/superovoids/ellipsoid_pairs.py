@@ -16,13 +16,13 @@ import math
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.rounding import EPS, ROUNDED
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
 _LEAST_REST = 1e-12  # of r (s - r), relative to r s
-# Of what is computed, relative to both largest semi-axes together: of lengths and parts of vectors, and of the matrix
-# without the term of z, whose numbers are squares.
-_ROUNDED, _ROUNDED_SQUARES = 32.0 * EPS, 512.0 * EPS
+# Of the matrix without the term of z, whose numbers are squares, relative to both largest semi-axes together; `ROUNDED`
+# is that of lengths and parts of vectors.
+_ROUNDED_SQUARES = 512.0 * EPS
 
 
 @kernel
@@ -105,7 +105,7 @@ def depth_of_ellipsoids(pair, n, radius):
     cosine, sine = (cosine / length, sine / length) if length > 0.0 else (1.0, 0.0)
     (z1, x1, y1), (z2, x2, y2) = _turned_sum(a1, b1, cosine, sine), _turned_sum(a2, b2, cosine, sine)
     size = max(a[A1], a[A2], a[A3]) + max(b[A1], b[A2], b[A3])
-    rounded, rest = _ROUNDED * size, radius * (s - radius)
+    rounded, rest = ROUNDED * size, radius * (s - radius)
     share, most = radius * radius / rest, abs(z1) + abs(z2) + rounded
     # The terms of z, and the rounding errors of z and of s - r.
     lost = share * most * rounded * (4.0 + 2.0 * radius * most / rest)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.powers import exp, power
 from superovoid.compiled.vector import add, dot, rotate, rotate_back, scale, sub
+from superovoid.contact.inputs import MOST_STEPS, TOLERANCE
 from superovoid.contact.minkowski.difference import LOSS
 from superovoid.contact.superovoids.direction_lanes import OF_BODY, in_lane, put_in_lane
 from superovoid.shapes.kernels.concavities import defect_between, largest_bump, slice_defect
@@ -46,8 +47,6 @@ COLUMNS = 4  # height where an interval begins, -log alpha and a there, da/dT on
 _PARTS = 24  # of a concavity, on which the growth of a is bounded
 _MOST_STEPS = 400  # most intervals to try
 _STEEPEST = 8.0  # a
-_NEAR_POLE = 1.0 - 1e-9
-_CUTS = 40  # of a bracket about a support point
 _SLACK = 0.02  # of a bracket: how far from its ends it is cut
 _EXACT = 1e-13  # of a body, by which a point may fall short of the farthest
 
@@ -236,16 +235,17 @@ def inner_height(b, inner, n, start, loss):
     Between two heights the values are highest below where the tangents at both meet. A bracket is cut where the slope
     vanishes if it changes evenly, and where the tangents meet, which finds a kink, in turn.
     """
-    start = min(max(start, -_NEAR_POLE), _NEAR_POLE)
+    pole = 1.0 - TOLERANCE
+    start = min(max(start, -pole), pole)
     near = _section_at(b, inner, n, min(max(start, inner.lo), inner.hi))
     side = 1.0 if near.slope > 0.0 else -1.0
     far = near
-    for w in (start, side * _NEAR_POLE):
+    for w in (start, side * pole):
         if side * far.slope > 0.0 and side * (w - far.w) > 0.0:
             near, far = far, _section_at(b, inner, n, w)
     left, right = (near, far) if side > 0.0 else (far, near)
     best = left if left.value > right.value else right
-    for i in range(_CUTS):
+    for i in range(MOST_STEPS):
         wide = right.w - left.w
         if not (left.slope > 0.0 and right.slope < 0.0 and wide > 0.0):
             break

@@ -23,11 +23,9 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.powers import power
-from superovoid.shapes.kernels.rounding import EPS
-from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
+from superovoid.shapes.kernels.rounding import ROUNDED
+from superovoid.shapes.kernels.surface import A1, A2, A3, ON_AXIS, S_, TX, TY, P
 
-_ROUNDED = 16.0 * EPS  # rounding error of sums of powers, times their exponent, that cancel in a majorant
-_SMALLEST = 1e-100  # least coordinate whose power has a slope
 _SMALLEST_POWER = 1e-280  # least divisor: below, numbers lose their digits
 _WIDENED = 1e-9  # of a unit coordinate, by which a box is widened
 
@@ -44,8 +42,8 @@ def _bend(p, x, x_to_p, least, most):
         to_p = power(most, p)
         bend = p * (p - 1.0) * to_p / (most * most)
         rest = most - x
-        slope = p * x_to_p / x if x > _SMALLEST else 0.0
-        mean = 2.0 * (to_p - x_to_p - slope * rest + _ROUNDED * p) / (rest * rest)
+        slope = p * x_to_p / x if x > ON_AXIS else 0.0
+        mean = 2.0 * (to_p - x_to_p - slope * rest + ROUNDED * p) / (rest * rest)
         return mean if mean < bend else bend  # NaN if the two coincide
     if x < 1e-12:
         return 2.0 if p == 2.0 else math.inf
@@ -53,7 +51,7 @@ def _bend(p, x, x_to_p, least, most):
     if least > 0.0:
         to_p = power(least, p)
         rest = x - least
-        mean = 2.0 * (to_p - x_to_p + p * x_to_p / x * rest + _ROUNDED * p) / (rest * rest)
+        mean = 2.0 * (to_p - x_to_p + p * x_to_p / x * rest + ROUNDED * p) / (rest * rest)
         bend = min(bend, p * (p - 1.0) * to_p / (least * least))
         bend = mean if mean < bend else bend
     return bend
@@ -70,7 +68,7 @@ def _bend_of_rest(s, beta, r_to_p, w, w_to_s, slope, most):
     left = power(y, beta) if y > 0.0 else 0.0
     rest = most - w
     rise = (beta * w_to_s + r_to_p) - (beta * to_s + left) - slope * rest
-    mean = 2.0 * (rise + _ROUNDED * s * beta) / (rest * rest)
+    mean = 2.0 * (rise + ROUNDED * s * beta) / (rest * rest)
     bend = math.inf
     if y > 1e-6:
         scale = beta * s * to_s / (most * most)

@@ -34,6 +34,7 @@ from superovoid.compiled.vector import (
     sub,
     tangent_frame,
 )
+from superovoid.contact.inputs import MOST_STEPS, TOLERANCE
 from superovoid.contact.minkowski.difference import (
     MOST_TURN,
     SIMPLEX,
@@ -65,14 +66,11 @@ _MOST_CELLS = 1024
 _VIEWS_OF_CELL = np.int64(20)  # most directions in a proof that is written down, for each pair of pieces that fits
 MOST_VIEWS = np.int64(2000)  # most directions in a proof of two superovoids
 _TRIES = 16  # most directions for a pair with a non-convex piece, once it is known to be too close
-_MOST_TRIES = 96  # most directions for any pair
 _CLOSE_ENOUGH = 0.1  # gap between the length of the nearest point of a simplex and the bound, in goals
-_THINNEST = 1e-12  # least width of a slab or an arc
+_THINNEST = 1e-12  # least width of a slab or an arc, and least gap, relative to the larger body
 _MARGIN = 0.2  # least distance of a cut from the ends of a slab or an arc, relative to its length
-_TOUCHING = 1e-12  # relative to the larger body
 _MOST_CLIMBS = 8  # most of Newton's steps for a pair of pieces
 _SHORTEST_PART, _LONGEST_PART = 0.02, 0.7  # of a step that went too far
-_AT_END = 1e-6  # a contact this close to an end of a slab counts as at the end, relative to its length
 _GRADING = 0.125  # share of a slab to cut off next to the contact by default
 _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
 _STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK is used instead
@@ -227,7 +225,7 @@ def _climb(pair, cell, view, nearest, goal):
 def _approach(pair, cell, view, nearest, goal, tries, w):
     """Find the nearest points of two pieces, unless they are farther apart than the known points of the bodies.
 
-    The method of Gilbert, Johnson and Keerthi begins with a view. It evaluates at most `_MOST_TRIES` directions, or
+    The method of Gilbert, Johnson and Keerthi begins with a view. It evaluates at most `MOST_STEPS` directions, or
     `tries` if the hulls of the pieces are known to be too close. It ends as soon as a direction separates the support
     points enough, even if the bound of a slab is too low: the halves of the slab reuse this direction.
     """
@@ -243,7 +241,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         known = used >= tries and former < nearest.distance - goal
         # Only a cut reduces the gap between the bound of a slab and its support point.
         serves = dot(view.n, sub(view.y, view.x)) >= nearest.distance - goal
-        if best.bound >= nearest.distance - goal or used >= _MOST_TRIES or known or serves:
+        if best.bound >= nearest.distance - goal or used >= MOST_STEPS or known or serves:
             break
         put(w, count, Corner(sub(view.x, view.y), view.x, view.y, 0, 0, 0.0, 0.0, 0.0))
         count = nearest_of_simplex(w, count + 1)
@@ -260,7 +258,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
     if count > 0:
         x, y = mean_points(w, count)
     # A point in the plane of a cut touches both slabs, to rounding.
-    overlap = count == 4 or norm(sub(y, x)) <= _TOUCHING * max(a.row[SIZE], b.row[SIZE])
+    overlap = count == 4 or norm(sub(y, x)) <= _THINNEST * max(a.row[SIZE], b.row[SIZE])
     local = in_frame_of_b(pair, y)
     cuts = (_cut(cell[0], cell[1], core_piece_place(a, x)), _cut(cell[2], cell[3], core_piece_place(b, local)))
     if serves:
@@ -281,13 +279,13 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
 
 @kernel
 def _holds(lo, hi, w):
-    slack = _AT_END * (hi - lo)
+    slack = TOLERANCE * (hi - lo)
     return lo - slack <= w <= hi + slack
 
 
 @kernel
 def _is_between(lo, hi, w):
-    slack = _AT_END * (hi - lo)
+    slack = TOLERANCE * (hi - lo)
     return lo + slack < w < hi - slack
 
 
@@ -494,7 +492,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             stuck += 0 if found.bound > bound or found.views == 0 else 1
         else:
             view = _look(pair, (row[7], row[8], row[9]), cell)
-            found = _approach(pair, cell, view, nearest, goal, _TRIES if width > 0.0 else _MOST_TRIES, w)
+            found = _approach(pair, cell, view, nearest, goal, _TRIES if width > 0.0 else MOST_STEPS, w)
         nearest = found.nearest
         views += found.views
         if found.overlap and is_in_ovoids(pair, found.common, margin):

@@ -15,6 +15,7 @@ import math
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, dot, norm, rotate_back, scale, sub
+from superovoid.contact.inputs import MOST_STEPS
 from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal
 from superovoid.contact.minkowski.difference import gjk, gjk_start, mean_points, new_workspace
@@ -27,7 +28,6 @@ from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid.shapes.kernels.surface import HAS_CONCAVITY, SIZE
 from superovoid.values.status import NON_UNIQUE
 
-_GJK_STEPS = 40  # near flats and sharp edges it takes 4 to 34
 _FAR = 10.0  # distance, relative to the smaller body, above which the interval bounds how far off-normal points are
 
 
@@ -88,7 +88,7 @@ def nearest_by_gjk(pair, n, goal, iterations):
     """
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     margin, w, cores = rounding_margin(a, b, centre), new_workspace(), cores_of(pair)
-    found = gjk(cores, gjk_start(n), 0.5 * goal, -math.inf, math.inf, w, _GJK_STEPS, False)
+    found = gjk(cores, gjk_start(n), 0.5 * goal, -math.inf, math.inf, w, MOST_STEPS, False)
     fa = support_candidate(a, found.n, LOOSE)
     fb = support_candidate(b, rotate_back(rotation, scale(-1.0, found.n)), LOOSE)
     iterations += found.iterations
