@@ -346,13 +346,14 @@ def leave(body: PackedBody, p: tuple[float, float, float], m: tuple[float, float
     row = body.row
     core = Core(row, kind_of(row), body.pool)
     size = norm(p) + (row[SIZE] if row[SIZE] < math.inf else 0.0)
-    s = 0.0
+    s, value, steepness = 0.0, math.inf, 0.0
     for _ in range(MOST_STEPS):
         value, gradient_of = _convex_gauge(core, combine(1.0, p, s, m))
         steepness, slope = norm(gradient_of), dot(gradient_of, m)
-        if abs(value) <= OVER * size * steepness:
-            return s
         if slope <= TOLERANCE * steepness:
             break
         s -= value / slope
-    return math.nan
+        if abs(value) <= OVER * size * slope:
+            return s
+    # The line runs along the surface, or misses it.
+    return s if abs(value) <= OVER * size * steepness else math.nan

@@ -28,7 +28,10 @@ from superovoid import (
     contacts,
 )
 from superovoid.contact import polygons as polygons_of
+from superovoid.contact.facing import leave
 from superovoid.testing import contract, flat_contacts
+
+from draws import mild_superovoid, unit
 
 TABLE = HalfSpace()
 GROUND = np.eye(4)
@@ -598,3 +601,18 @@ def test_poses_and_shapes_are_checked_as_for_distances():
     with pytest.raises(TypeError, match="b: must be a shape"):
         contacts(Sphere(1.0), GROUND, "table", GROUND, 0.1)
     assert len(contacts(Box((1, 1, 1)), (np.eye(3), (0, 0, 0.5)), TABLE, GROUND, 0.1)) == 4
+
+
+def test_a_line_leaves_a_superovoid_on_its_surface_to_rounding():
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(300):
+        body = mild_superovoid(rng, (0.3, 1.0))
+        m, size = unit(rng), np.array(body.semi_axes)
+        p = body.support(m) + 0.02 * size.min() * np.cross(m, unit(rng))
+        s = leave(body._body, tuple(p.tolist()), tuple(m.tolist()))
+        x = p + s * m
+        found.append(abs(body.implicit(x)) / np.linalg.norm(body.gradient(x)) / size.max())
+    found = np.array(found)[np.isfinite(found)]  # lines next to a narrow body may miss it
+    assert len(found) > 100
+    assert found.max() < 1e-14
