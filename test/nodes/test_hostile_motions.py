@@ -429,7 +429,8 @@ def test_a_long_motion_is_compared_with_its_last_states_only(monkeypatch):
     way = Trajectory(("turn",), times, [[0.0], [100.0], [0.0]], np.zeros((3, 1)))
     robot = SimpleNamespace(joints={"turn": SimpleNamespace(kind="revolute")})
     state = SimpleNamespace(robot=robot, positions={"turn": 0.0})
-    actions = SimpleNamespace(_limits=ExecutionLimits(), again=lambda state: state)
+    known = {"require_robot_of": lambda _: None, "measured_state": lambda: state}
+    actions = SimpleNamespace(_limits=ExecutionLimits(), **known)
     goal = MotionGoal(None, object, proof=SimpleNamespace(trajectory=way, state=state), watched=["turn"])
     for after in np.arange(0.0, hour, 0.5):
         state.positions["turn"] = float(evaluate(way, np.array([max(0.0, after - 1.0)]))[0, 0])

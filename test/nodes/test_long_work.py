@@ -5,12 +5,13 @@
 
 import pytest
 from holding import SERVICE, begin, hold
-from moveit_msgs.srv import ApplyPlanningScene
+from moveit_msgs.msg import RobotState
+from moveit_msgs.srv import ApplyPlanningScene, GetStateValidity
 from superovoid_interfaces.msg import ErrorCode
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
 import arm
-from world import APPLY, DISTANCES, cup, ovoid, scene_diff
+from world import APPLY, DISTANCES, attached_object, cup, ovoid, scene_diff, sphere
 
 ANSWERS = {"links_a": ["hand"], "links_b": ["ball"]}
 
@@ -64,6 +65,18 @@ def test_questions_are_answered_while_others_wait_in_order(state, kind, first, s
         assert (state.gap("ground", "pile"), state.gap("ground", "cup")) == pytest.approx((19.8, 18.8), abs=1e-9)
     else:
         assert [future.result().states for future in futures] == [5000, 1000]
+
+
+def test_questions_are_answered_while_an_attached_object_of_a_request_is_read(state):
+    hold(state, "query", True)
+    held = attached_object(primitives=[sphere()])
+    request = GetStateValidity.Request(robot_state=RobotState(is_diff=True, attached_collision_objects=[held]))
+    future = state.client(GetStateValidity, "/check_state_validity").call_async(request)
+    for _ in range(5):
+        state.gap("hand", "ball")
+    assert not future.done()
+    hold(state, "query", False)
+    assert [contact.contact_body_2 for contact in state.answer(future).contacts] == ["cup"]
 
 
 def test_a_deadline_leaves_the_first_states_and_a_message(state):

@@ -106,8 +106,8 @@ class PlanningServices(Searches):
         response.urdf_string = _urdf_of_links(self._urdf(), request.group_name, links)
         response.error_code = success()
 
-    def _compute_fk(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> None:
-        state = self.state_of(request.robot_state, [request.header.frame_id])
+    async def _compute_fk(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> None:
+        state = await self.state_of(request.robot_state, [request.header.frame_id])
         if not len(request.fk_link_names):
             raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, "fk_link_names: is empty, expected links")
         links = [link_of(state, name) for name in request.fk_link_names]
@@ -130,7 +130,7 @@ class PlanningServices(Searches):
             raise CodedError(MoveItErrorCodes.INVALID_LINK_NAME, words)
         frames = [stamped.header.frame_id for stamped in several]
         frame_ids = [*frames, *frame_ids_of(wanted.constraints)]
-        state, group = self.request_of(wanted.group_name, wanted.robot_state, frame_ids)
+        state, group = await self.request_of(wanted.group_name, wanted.robot_state, frame_ids)
         links = [link_of(state, name, group) for name in names]
         goals = poses_in(state, frames, [stamped.pose for stamped in several], links)
         seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
@@ -160,7 +160,7 @@ class PlanningServices(Searches):
         stamp = self.node.get_clock().now().to_msg()
         _check(request)
         frame_ids = frame_ids_of(request.path_constraints, *request.goal_constraints)
-        state, group = self.request_of(request.group_name, request.start_state, frame_ids, stop)
+        state, group = await self.request_of(request.group_name, request.start_state, frame_ids, stop)
         limits = limits_of(state, group, str(self.parameter("joint_limits")), request)
         motion, answer.error_code = await self.find(Kind.PLAN, lambda: _plan_motion(request, state, group, limits))
         answer.trajectory_start = state_message(state, stamp)
@@ -171,7 +171,8 @@ class PlanningServices(Searches):
     async def _follow(self, request: GetCartesianPath.Request, response: GetCartesianPath.Response) -> None:
         stamp, frame = self.node.get_clock().now().to_msg(), request.header.frame_id
         constraints, avoids = request.path_constraints, request.avoid_collisions
-        state, group = self.request_of(request.group_name, request.start_state, [frame, *frame_ids_of(constraints)])
+        frame_ids = [frame, *frame_ids_of(constraints)]
+        state, group = await self.request_of(request.group_name, request.start_state, frame_ids)
         link = link_of(state, request.link_name, group)
         if request.max_cartesian_speed > 0.0:
             raise CodedError(_FAILURE, "max_cartesian_speed: is not supported, must be 0")

@@ -356,7 +356,7 @@ class MotionActions(Searches):
             words = "trajectory: header.stamp: must be 0, since the motion begins when it is executed"
             raise CodedError(MoveItErrorCodes.INVALID_MOTION_PLAN, words)
         given = read_trajectory(joints)
-        proof = motion.proof = motion_of(given, self.state_of(RobotState(is_diff=True)))
+        proof = motion.proof = motion_of(given, self.measured_state())
         self._check_start(given)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
@@ -403,7 +403,8 @@ class MotionActions(Searches):
         if not (joints and self._limits.allowed_path_tolerance):
             return ""
         try:
-            now = self.again(motion.proof.state)
+            self.require_robot_of(motion.proof.state)
+            now = self.measured_state()
         except InputError as error:
             return str(error) if after == math.inf else ""  # the proof of the rest stops the motion
         columns, end = [trajectory.joints.index(joint) for joint in joints], min(after, trajectory.duration)
@@ -479,16 +480,16 @@ class MotionActions(Searches):
         else:
             motion.unproved = math.inf
 
-    def state_of(self, *request: Any, **options: Any) -> RequestedState:
-        """Return the state of a request; raise `CodedError` also if its measurements are stale."""
-        now = super().state_of(*request, **options)
+    def state_without_objects(self, *request: Any) -> RequestedState:
+        """Do as `RequestedStates`; raise `CodedError` also if the measurements are stale."""
+        now = super().state_without_objects(*request)
         if now.stale and self._limits.allowed_start_tolerance:
             raise CodedError(_FAILED, f"the positions of the joints are unknown: {now.stale} (stale_timeout)")
         return now
 
     def _check_start(self, trajectory: Trajectory) -> None:
         """Raise `CodedError` if a joint is too far from the start of a trajectory."""
-        now = self.state_of(RobotState(is_diff=True))
+        now = self.measured_state()
         for name, position in zip(trajectory.joints, trajectory.positions[0].tolist(), strict=True):
             measured = now.robot.position_of(name, now.positions) if name in now.robot.joints else None
             if measured is not None:

@@ -18,6 +18,7 @@ from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measured import read_values
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -84,7 +85,7 @@ class RequestedStates(Part):
         super().__init__(common)
         self._current, self._measurements = current, measurements
 
-    def state_of(
+    async def state_of(
         self,
         message: RobotState,
         frame_ids: Iterable[str] = (),
@@ -93,6 +94,8 @@ class RequestedStates(Part):
         stop: threading.Event | None = None,
     ) -> RequestedState:
         """Return the measured state in the present world, with the values of a request in place of measurements.
+
+        Objects that the request attaches are read in a thread, since they may have many triangles.
 
         Parameters
         ----------
@@ -106,6 +109,30 @@ class RequestedStates(Part):
         stop
             Ends the work for the request when set; default: when the node cancels its jobs.
         """
+        state = self.state_without_objects(message, frame_ids, placed, stop)
+        has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
+        # As in move_group, a full state replaces all attached objects, but an empty one replaces none.
+        if not (message.is_diff or has_joints):
+            if len(message.attached_collision_objects):
+                raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
+            return state
+        if not _changes_attached(state.planning, message):
+            return state
+        open_meshes = str(self.parameter("open_meshes"))
+        return await self.jobs.result(Kind.QUERY, lambda: _with_objects(state, open_meshes))
+
+    def measured_state(self) -> RequestedState:
+        """Return the measured state in the present world."""
+        return self.state_without_objects(RobotState(is_diff=True))
+
+    def state_without_objects(
+        self,
+        message: RobotState,
+        frame_ids: Iterable[str] = (),
+        placed: bool = True,
+        stop: threading.Event | None = None,
+    ) -> RequestedState:
+        """Return the state of a request, without the objects that it attaches or removes."""
         model = self._current.model()
         robot = model.robot
         pairs = positions_of(message.joint_state, "robot_state")
@@ -121,23 +148,22 @@ class RequestedStates(Part):
             measured.require_world(model.planning, None, state.unplaced)
         base, poses = robot.root_link if state.unplaced else robot.root, state.root_poses(robot)
         positions = dict(zip(robot.joint_names, state.positions[0].tolist(), strict=True))
-        planning, edit = model.planning, model.planning.edit()
         known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
-        frames = Frames(measured, robot, edit, known)
-        has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
-        # As in move_group, a full state replaces all attached objects, but an empty one replaces none.
-        if message.is_diff or has_joints:
-            if _changes_attached(planning, message):
-                with refusals("robot_state"):
-                    attach_for_question(message, str(self.parameter("open_meshes")), edit, frames)
-                    planning = edit.commit()
-        elif len(message.attached_collision_objects):
-            raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
+        frames = Frames(measured, robot, model.planning.edit(), known)
         frame = self._measurements.frame_of(robot, base)
         doubts = state.unplaced, self._measurements.stale_reason(state)
         request = message, tuple(frame_ids), stop or self.jobs.stop
         tolerance = float(self.parameter("frame_tolerance"))
-        return RequestedState(*request, model, positions, poses, planning, frames, frame, tolerance, *doubts)
+        return RequestedState(*request, model, positions, poses, model.planning, frames, frame, tolerance, *doubts)
+
+
+def _with_objects(state: RequestedState, open_meshes: str) -> RequestedState:
+    """Return a state with the objects that its request attaches, and without those that it removes."""
+    edit = state.planning.edit()
+    frames = state.frames.with_edit(edit)
+    with refusals("robot_state"):
+        attach_for_question(state.message, open_meshes, edit, frames)
+        return replace(state, planning=edit.commit(), frames=frames)
 
 
 def positions_of(message: JointState, what: str) -> list[tuple[str, float]]:

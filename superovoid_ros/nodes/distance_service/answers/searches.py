@@ -154,7 +154,7 @@ class Searches(RequestedStates):
         """Fill a response with the reason of its refusal, as a code of MoveIt."""
         getattr(response, "motion_plan_response", response).error_code = code_of(error)
 
-    def request_of(
+    async def request_of(
         self, name: str, start: RobotState, frame_ids: Sequence[str], stop: threading.Event | None = None
     ) -> tuple[RequestedState, Group]:
         """Return the state and group of a request; arguments as for `state_of`.
@@ -172,13 +172,12 @@ class Searches(RequestedStates):
             if group.outside:
                 words = f"group '{name}' has joint '{group.outside[0]}'"
                 raise InputError(f"{words}: floating and planar joints cannot be planned")
-        return self.state_of(start, frame_ids, stop=stop), group
+        return await self.state_of(start, frame_ids, stop=stop), group
 
-    def again(self, before: RequestedState) -> RequestedState:
-        """Return the state of a request in the present world; raise `CodedError` if the robot was replaced."""
+    def require_robot_of(self, before: RequestedState) -> None:
+        """Raise `CodedError` if the robot of a state was replaced."""
         if self._current.model().robot is not before.model.robot:
             raise CodedError(INVALIDATED, "the robot description was replaced in the meantime")
-        return self.state_of(before.message, before.frame_ids, stop=before.stop)
 
     async def find(self, kind: Kind, work: Callable[[], ProvedMotion]) -> tuple[ProvedMotion, MoveItErrorCodes]:
         """Search in a thread, and prove the result in the present world; return it and the code of the response.
@@ -236,7 +235,8 @@ class Searches(RequestedStates):
         """
         for _ in range(most):
             self.activity.require()
-            now = self.again(motion.state)
+            self.require_robot_of(motion.state)
+            now = await self.state_of(motion.state.message, motion.state.frame_ids, stop=motion.state.stop)
             if before is not None and not has_changed(before, now, motion.trajectory.joints):
                 return "", before, ""
             words = await self.jobs.result(kind, lambda now=now: refutation(now))

@@ -62,7 +62,7 @@ class ValidityServices(RequestedStates):
 
     async def _judge(self, service: str, request: Any, state: RobotState, response: Any) -> None:
         """Fill a response about one state; it is invalid if a constraint cannot be evaluated."""
-        request_state = self.state_of(state, frame_ids_of(request.constraints), placed=False)
+        request_state = await self.state_of(state, frame_ids_of(request.constraints), placed=False)
         model, planning = request_state.model, request_state.planning
         group = self._group(service, model, request.group_name)
         # Objects that the request attaches are in no model.

@@ -41,6 +41,10 @@ class Frames:
         """Return frames with other poses of the links."""
         return Frames(self._measured, self.robot, self._edit, link_poses)
 
+    def with_edit(self, edit: Edit) -> Frames:
+        """Return frames with other objects."""
+        return Frames(self._measured, self.robot, edit, self._link_poses)
+
     def _pose(self, link: str) -> np.ndarray:
         """Return the pose of a link in the common frame of all links."""
         robot = self.robot
