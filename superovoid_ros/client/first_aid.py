@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -72,14 +73,18 @@ def check_service(service: str, timeout: float) -> list[Check]:
             arrived.wait(timeout)
             found = ((task, diagnostics[task]) for task in _TASKS if task in diagnostics)
             checks = [Check(task, status.level == DiagnosticStatus.OK, status.message) for task, status in found]
-            return [Check("node", True, service), *checks, _answer_check(client)]
+            failed = [number for number, check in enumerate(checks, 1) if not check.ok]
+            del checks[failed[0] if failed else len(checks) :]  # nothing is measured of a missing robot
+            return [Check("node", True, service), *checks, _answer_check(client, [check.found for check in checks])]
 
 
-def _answer_check(client: DistanceClient) -> Check:
+def _answer_check(client: DistanceClient, known: Sequence[str]) -> Check:
+    """Ask for a distance; a reason for the refusal that is known is not repeated."""
     try:
         pairs = client.distances(max_results=1)
     except RequestRefusedError as error:
-        return Check("distance", False, f"{error.code.name}: {error}", _REMEDIES.get(error.code, "see the message"))
+        words = "as above" if str(error) in known else str(error)
+        return Check("distance", False, f"{error.code.name}: {words}", _REMEDIES.get(error.code, "see the message"))
     except (ServiceFailedError, ServiceUnavailableError) as error:
         return Check("distance", False, str(error), "see the log of the node: it may be stopped or busy, or have a bug")
     if not len(pairs):

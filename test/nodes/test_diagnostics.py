@@ -74,8 +74,9 @@ def test_a_missing_node_is_answered_by_the_names_of_others(monitor, client, caps
 def test_node_without_a_robot_lacks_its_description(monitor, capsys):
     code, found = checks(capsys)
     assert code == 1
-    assert found["node"]["ok"] and not found["robot"]["ok"]
-    assert found["distance"]["found"].startswith("NO_ROBOT: ")
+    assert [*found] == ["node", "robot", "distance"]
+    assert found["node"]["ok"] and found["robot"]["found"].startswith("no robot: ") and not found["robot"]["ok"]
+    assert found["distance"]["found"] == "NO_ROBOT: as above"
     assert "urdf:=" in found["distance"]["remedy"]
 
 

@@ -67,6 +67,10 @@ class RequestedState:
         """Return root_from_link of the robot's floating bases."""
         return {link: self.poses[link] for link in self.robot.base_links}
 
+    def with_objects_of(self, other: RequestedState) -> RequestedState:
+        """Return the state with the objects of another one in the same model."""
+        return replace(self, planning=other.planning, frames=self.frames.with_edit(other.planning.edit()))
+
     def with_positions(self, positions: Mapping[str, float]) -> RequestedState:
         """Return the state with other joint positions; may be called from any thread."""
         positions = {**self.positions, **positions}
@@ -89,7 +93,6 @@ class RequestedStates(Part):
         self,
         message: RobotState,
         frame_ids: Iterable[str] = (),
-        *,
         placed: bool = True,
         stop: threading.Event | None = None,
     ) -> RequestedState:

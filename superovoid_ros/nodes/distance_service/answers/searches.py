@@ -233,12 +233,16 @@ class Searches(RequestedStates):
             Why the motion is not proved, empty if it is; the state of the last proof; a warning if the world keeps
             changing.
         """
+        request = motion.state.message, motion.state.frame_ids, True, motion.state.stop
         for _ in range(most):
             self.activity.require()
             self.require_robot_of(motion.state)
-            now = await self.state_of(motion.state.message, motion.state.frame_ids, stop=motion.state.stop)
-            if before is not None and not has_changed(before, now, motion.trajectory.joints):
-                return "", before, ""
+            if before is not None:
+                # Found at once, so that nothing changes before the caller goes on. The request's objects are the same.
+                present = self.state_without_objects(*request).with_objects_of(before)
+                if not has_changed(before, present, motion.trajectory.joints):
+                    return "", before, ""
+            now = await self.state_of(*request)
             words = await self.jobs.result(kind, lambda now=now: refutation(now))
             before = now
             if words:
