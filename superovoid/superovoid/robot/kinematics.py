@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.robot import forward
 from superovoid.robot.urdf import Joint
 from superovoid.shapes.poses import as_pose
+from superovoid.values.checks import floats
 from superovoid.values.poses import PosesLike
 
 FloatArray = NDArray[np.float64]
@@ -141,7 +142,7 @@ class Kinematics:
             If a joint is missing, arrays have different lengths, or a value is not a number.
         """
         if not isinstance(positions, Mapping):
-            return np.array(positions, dtype=float)
+            return np.array(floats("values", positions))
         try:
             columns = [positions[name] for name in self.joint_names]
         except KeyError:
@@ -150,9 +151,10 @@ class Kinematics:
                 f"joint '{missing[0]}' is missing ({len(missing)} of {len(self.joint_names)} are)"
             ) from None
         try:
-            values = np.array(columns, dtype=float)
-        except ValueError:  # numbers among arrays
-            values = np.array(np.broadcast_arrays(*columns), dtype=float)
+            values = floats("values", columns)
+        except ValueError:  # numbers among arrays, or a value that is no number
+            columns = [floats(f"joint '{name}'", each) for name, each in zip(self.joint_names, columns, strict=True)]
+            values = np.array(np.broadcast_arrays(*columns))
         return values if values.ndim == 1 else np.ascontiguousarray(np.moveaxis(values, 0, -1))
 
     def positions(self, positions: Positions) -> FloatArray:

@@ -15,7 +15,7 @@ from superovoid.robot import Robot
 from superovoid.robot.kinematics import Positions
 from superovoid.scene import Scene
 from superovoid.shapes.poses import as_pose, as_poses
-from superovoid.values.checks import shorten
+from superovoid.values.checks import floats, shorten
 from superovoid.values.poses import ORIGIN, PoseLike, PosesLike
 
 FloatArray = NDArray[np.float64]
@@ -94,10 +94,7 @@ def joint_rows(robot: Robot, positions: Positions, names: Sequence[str] | None) 
             raise ValueError("joint_names: must not be given with a mapping of positions by name")
         positions = np.atleast_2d(robot.positions(positions))
     names = robot.joint_names if names is None else tuple(names)
-    try:
-        given = np.ascontiguousarray(positions, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("positions: must be numbers of shape (states, joints), one row a state") from None
+    given = np.ascontiguousarray(floats("positions", positions))
     if given.ndim != 2 or given.shape[1] != len(names):
         raise ValueError(f"positions: must have shape (states, {len(names)}), a column a joint, found {given.shape}")
     if names != robot.joint_names:

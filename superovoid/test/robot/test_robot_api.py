@@ -266,7 +266,11 @@ def test_states_by_name_are_those_of_arrays():
     for wrong, words in (
         ({first: 0.3}, f"positions: joint '{second}' is missing"),
         ({first: [1.0, 2.0], second: [1.0, 2.0, 3.0]}, "positions: shape mismatch"),
-        ({first: "here", second: 0.0}, "positions: could not convert"),
+        (
+            {first: "here", second: 0.0},
+            f"positions: joint '{first}': must be numbers of double precision, found 'here'",
+        ),
+        ({first: True, second: False}, f"positions: joint '{first}': must be numbers of double precision, found True"),
     ):
         with pytest.raises(ValueError, match=words):
             robot.positions(wrong)
