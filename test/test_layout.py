@@ -42,7 +42,7 @@ LAYERS = {
 }
 # From the lowest: a module or folder of superovoid/contact imports only earlier ones of it. The modules that are not in
 # this list may import any of them.
-CONTACT = ("columns", "pair", "separation", "minkowski", "superovoids", "convex", "lanes")
+CONTACT = ("inputs", "columns", "pair", "separation", "minkowski", "superovoids", "convex", "lanes")
 # The lanes solve the rest of many pairs one by one, and share the chunks of all among threads.
 BACK_IN_CONTACT = {("lanes.many_pairs", "compounds"), ("lanes.many_pairs", "broadcasting")}
 # Imports of a package from others. Papers use the hands and their motions of ROS, which import nothing of ROS.

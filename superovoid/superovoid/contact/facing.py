@@ -48,6 +48,7 @@ from superovoid.shapes import (
 )
 from superovoid.shapes.kernels.kinds import SUPEROVOID, Core, PackedBody, ball_radius, kind_of, point_to_core
 from superovoid.shapes.kernels.retraction import retract
+from superovoid.shapes.kernels.rounding import ROUNDED
 from superovoid.shapes.kernels.surface import SIZE, gradient, position
 
 FloatArray = NDArray[np.float64]
@@ -70,7 +71,9 @@ def _unit_vectors(turns: FloatArray) -> FloatArray:
 # then depends on the last digit of the direction. They are the last.
 _AROUND = _unit_vectors(np.concatenate([(np.arange(_TURNS) + 0.5) / _TURNS, np.arange(4) / 4.0]))
 _EIGHT = _unit_vectors(np.arange(8) / 8.0)
-OVER = 1e-10  # of the bodies: a point this far outside a face counts as over it, and this near to a surface as on it
+# Of the bodies: a point this far outside a face counts as over it, and this near to a surface as on it if a line
+# through it runs along the surface, with a cosine to the normal below the second number.
+OVER, _UPRIGHT = 1e-10, 0.1
 
 
 Pieces: TypeAlias = list[FloatArray]
@@ -346,14 +349,14 @@ def leave(body: PackedBody, p: tuple[float, float, float], m: tuple[float, float
     row = body.row
     core = Core(row, kind_of(row), body.pool)
     size = norm(p) + (row[SIZE] if row[SIZE] < math.inf else 0.0)
-    s, value, steepness = 0.0, math.inf, 0.0
+    s = 0.0
     for _ in range(MOST_STEPS):
         value, gradient_of = _convex_gauge(core, combine(1.0, p, s, m))
         steepness, slope = norm(gradient_of), dot(gradient_of, m)
+        settled = OVER if slope < _UPRIGHT * steepness else ROUNDED
+        if abs(value) <= settled * size * steepness:
+            return s
         if slope <= TOLERANCE * steepness:
             break
         s -= value / slope
-        if abs(value) <= OVER * size * slope:
-            return s
-    # The line runs along the surface, or misses it.
-    return s if abs(value) <= OVER * size * steepness else math.nan
+    return math.nan
