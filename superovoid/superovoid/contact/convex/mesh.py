@@ -468,7 +468,8 @@ def solve(pair, n, goal, limit):
     """
     w, ball = difference.new_workspace(), kinds.ball_radius(pair.a.row, pair.a.kind)
     margin = difference.error_margin(pair.a.row, pair.b.row, pair.centre)
-    gap = nearest_triangles(pair, n, goal, limit.beyond + margin, 0.0, True, w)
+    # Whether the bodies are apart is decided in any case.
+    gap = nearest_triangles(pair, n, goal, max(0.0, limit.beyond) + 2.0 * margin, 0.0, True, w)
     if not may_overlap(pair, gap, margin):
         d, lower = gap.upper, min(gap.lower - margin, gap.upper)
         return cores.CoreAnswer(d, lower, d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
