@@ -14,7 +14,9 @@ from superovoid import Box, Cylinder, Mesh, Superovoid, Torus
 from superovoid.contact.columns import RESULT, RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.compounds import solve_within
 from superovoid.contact.pair import UNDECIDED, Limit, PlacedBody, verdict_of
+from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.shapes.primitives import pack_shapes
+from superovoid.testing.random_pairs import generate
 
 from draws import few_or_many
 
@@ -71,3 +73,26 @@ def test_an_interval_that_ends_at_a_threshold_decides_as_the_full_one(names, dra
             full_work += full[RESULT.iterations]
     if names[0] != "superovoid" or names[1] == "box":
         assert work < 0.95 * full_work, (work, full_work)  # iterations count arcs, triangles and support points
+
+
+@pytest.mark.parametrize("family", ["dented", "dent contact", "ends", "needles"])
+@few_or_many(40, 1000)
+def test_superovoids_decided_at_a_threshold_agree_with_their_full_intervals(family, draws):
+    _, batch = generate(1, family, 0, draws)
+    poses = batch.poses()
+    for number in range(draws):
+        rows = [Superovoid.from_goncalves(row[:3], row[3:5], row[5:])._packed_row for row in batch.rows[:, number]]
+
+        def solve_with(limit, rows=rows, number=number):
+            out = np.zeros(RESULT_LENGTH)
+            solve_pair(*rows, *poses[:, number], limit, np.zeros(STATE_LENGTH), np.empty((3, 3)), out)
+            return ends_of(out), out[RESULT.distance]
+
+        full, distance = solve_with(WITHOUT_END)
+        step = 0.1 * abs(distance) + 1e-4 * batch.rows[:, number, :3].max(axis=1).min()
+        for threshold in (distance - step, distance + step, 0.5 * distance, 2.0 * distance, 0.0):
+            limit = Limit(1e-9, 4000, threshold, threshold)
+            found, _ = solve_with(limit)
+            assert found[0] <= full[1] + 1e-12 and found[1] >= full[0] - 1e-12, (number, threshold)
+            if verdict_of(*full, limit) != UNDECIDED:
+                assert verdict_of(*found, limit) == verdict_of(*full, limit), (number, threshold)

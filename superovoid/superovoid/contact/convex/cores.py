@@ -360,7 +360,7 @@ def solve_overlap(pair, descent, goal, margin, limit, w):
     # For a non-convex body, a search of hulls proves as much as that of a convex body inside it at most.
     deficit = concavity_deficit(a, ka) + concavity_deficit(b, kb)
     width = 0.5 * goal + min(0.1 * deficit, HULL_GOAL * min(a[SIZE], b[SIZE]))
-    enough += deficit
+    enough = enough if deficit == 0.0 else math.inf  # points over a concavity may widen the interval
     if not (start.value - depth <= goal or depth >= enough) and revolution.is_for(pair):
         start = revolution.search(pair, start, width, limit.budget, w)
         depth = max(depth, start.proved)

@@ -434,7 +434,8 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
     goal : float
         Largest accepted gap between the bound and the distance of the nearest points found.
     beyond : float
-        Distance at which the search ends: it returns the current bound once the distance is proved to exceed this.
+        Distance at which the search ends: it returns the current bound once the distance is proved to exceed this, and
+        is positive. Of several pairs of pieces negative bounds prove nothing.
     margin : float
         Bound of the rounding error of a bound.
     budget : int
@@ -475,7 +476,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         row = cells.rows[first]
         # An open pair that cannot be cut limits the bound of the bodies.
         stays = margin <= least.bound <= bound
-        ends = bound >= nearest.distance - goal or bound > beyond + margin or stays
+        ends = bound >= nearest.distance - goal or bound > max(0.0, beyond) + margin or stays
         if ends or views >= budget or cells.counts[1] + 2 > len(cells.key):
             for _ in range(min(2, cells.counts[0])):  # all other bounds are at least as high
                 least = _with_bound(least, bound, (row[4], row[5], row[6]))

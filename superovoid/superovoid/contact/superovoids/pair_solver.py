@@ -182,7 +182,8 @@ def prove(pair, best, goal, limit):
     deficit = a[CONCAVITY_DEFICIT] + b[CONCAVITY_DEFICIT]
     budget = limit.budget // max(_support_cost(a), _support_cost(b))
     margin = rounding_margin(a, b, centre)
-    refuted, enough = -limit.beyond - margin, margin + deficit - limit.below
+    # Over a concavity points may miss the interval of the hulls, which is then widened.
+    refuted, enough = -limit.beyond - margin, margin - limit.below if deficit == 0.0 else math.inf
     if deficit > 0.0:
         # No search of the hulls can close an interval that is open because of a concavity.
         if known and best.distance >= 0.0:
