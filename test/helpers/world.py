@@ -193,8 +193,11 @@ def scene_diff(*objects, attached=(), **fields):
     return message
 
 
-def cube_mesh():
+def cube_mesh(halvings=0):
+    """Return a cube with edges of 0.2; each halving of all edges makes four triangles of one."""
     hull = trimesh.creation.box(extents=(0.2, 0.2, 0.2))
+    for _ in range(halvings):
+        hull = hull.subdivide()
     return Mesh(
         vertices=[Point(x=x, y=y, z=z) for x, y, z in hull.vertices],
         triangles=[MeshTriangle(vertex_indices=[int(i) for i in face]) for face in hull.faces],

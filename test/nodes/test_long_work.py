@@ -11,7 +11,7 @@ from superovoid_interfaces.msg import ErrorCode
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
 import arm
-from world import APPLY, DISTANCES, attached_object, cup, ovoid, scene_diff, sphere
+from world import APPLY, DISTANCES, attached_object, cube_mesh, cup, ovoid, scene_diff
 
 ANSWERS = {"links_a": ["hand"], "links_b": ["ball"]}
 
@@ -67,9 +67,9 @@ def test_questions_are_answered_while_others_wait_in_order(state, kind, first, s
         assert [future.result().states for future in futures] == [5000, 1000]
 
 
-def test_questions_are_answered_while_an_attached_object_of_a_request_is_read(state):
+def test_questions_are_answered_while_a_large_attached_object_of_a_request_is_read(state):
     hold(state, "query", True)
-    held = attached_object(primitives=[sphere()])
+    held = attached_object(meshes=[cube_mesh(4)])
     request = GetStateValidity.Request(robot_state=RobotState(is_diff=True, attached_collision_objects=[held]))
     future = state.client(GetStateValidity, "/check_state_validity").call_async(request)
     for _ in range(5):

@@ -258,7 +258,7 @@ class Part:
             response.error_code.value = int(code_of(error))
 
     async def query(self, cost: int, work: Callable[[], Result]) -> Result:
-        """Run a query of `cost` pairs of bodies and return its result; in a thread if the pairs are many.
+        """Run a query of `cost` pairs of bodies, or as much work, and return its result; in a thread if it is long.
 
         The work must not access the node.
         """

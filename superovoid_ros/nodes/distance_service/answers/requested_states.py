@@ -18,7 +18,6 @@ from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
-from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measured import read_values
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -98,7 +97,7 @@ class RequestedStates(Part):
     ) -> RequestedState:
         """Return the measured state in the present world, with the values of a request in place of measurements.
 
-        Objects that the request attaches are read in a thread, since they may have many triangles.
+        Objects that the request attaches are read in a thread if they have many triangles.
 
         Parameters
         ----------
@@ -122,7 +121,9 @@ class RequestedStates(Part):
         if not _changes_attached(state.planning, message):
             return state
         open_meshes = str(self.parameter("open_meshes"))
-        return await self.jobs.result(Kind.QUERY, lambda: _with_objects(state, open_meshes))
+        meshes = [mesh for one in message.attached_collision_objects for mesh in one.object.meshes]
+        triangles = sum(len(mesh.triangles) for mesh in meshes)  # each takes about as long as a pair of bodies
+        return await self.query(triangles, lambda: _with_objects(state, open_meshes))
 
     def measured_state(self) -> RequestedState:
         """Return the measured state in the present world."""
